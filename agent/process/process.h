@@ -1,0 +1,68 @@
+/* process - what runs on the host: processes, their labels and their executable mappings.
+ * Filled from /proc once and from the side-band after that; events and look-ups must come in the
+ * order of their times (agent/sequencer does that), so that a look-up sees the table as it was when
+ * the sample was taken. A process is pid *and* start time; a pid that is used again is a new
+ * process. Loop thread only. */
+#ifndef AGENT_PROCESS_PROCESS_H
+#define AGENT_PROCESS_PROCESS_H
+
+#include <stdint.h>
+
+#include "agent/process/sideband.h"
+#include "common/clock.h"
+#include "common/id.h"
+#include "common/labels.h"
+#include "common/status.h"
+
+enum {
+    PROCESSES_MAX = 1 << 17, /* more: oldest ended or unsampled one goes, counted */
+    PROCESS_MAPPINGS_MAX = 1 << 14, /* executable mappings of one process; more are counted */
+};
+
+struct processes; /* opaque table */
+
+struct binary { /* one file's code, shared by every mapping of it; owned by the table */
+    struct build_id id; /* GNU build id, else a hash of the content; length 0: unreadable */
+    char *path; /* as the first process that mapped it saw it */
+    uint32_t index; /* dense, stable while the agent lives: key for callers' own tables */
+};
+
+struct mapping {
+    uint64_t start, end, file_offset;
+    const struct binary *binary; /* NULL: anonymous executable memory (JIT) */
+};
+
+struct process { /* until the table next changes */
+    uint32_t pid;
+    uint64_t start_ns; /* since boot */
+    char comm[SIDEBAND_COMM_MAX];
+    struct labels labels; /* comm, unit, container, cgroup, service: those that are known */
+    uint64_t serial; /* unique: changes with each new process and each exec */
+};
+
+struct processes_counters {
+    uint64_t evicted, mappings_refused, unreadable_binaries;
+    uint32_t processes, binaries;
+};
+
+enum status processes_new(struct processes **out);
+void processes_free(struct processes *t);
+
+/* Reads all of /proc; for a start and for reconciliation. Only processes below `scope_cgroup` (an
+ * absolute cgroup v2 directory) when it is not NULL. */
+enum status processes_scan(struct processes *t, const char *scope_cgroup);
+void processes_apply(struct processes *t, const struct sideband_event *event);
+
+/* Reads /proc for a pid that the table does not know; NULL: gone before it could be read. */
+const struct process *processes_find(struct processes *t, uint32_t pid);
+/* NULL: no executable mapping holds `address`. */
+const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t address);
+
+/* An open, read-only descriptor of the binary's file, verified to have that id; the caller closes
+ * it. Works for deleted files and other mount namespaces as long as the table kept or can reach the
+ * file. ST_NOT_FOUND: no longer to be had. */
+enum status processes_open_binary(struct processes *t, const struct build_id *id, int *out_fd);
+
+struct processes_counters processes_read_counters(const struct processes *t);
+
+#endif

@@ -1,0 +1,69 @@
+/* sampler - stacks of whatever is on a CPU, once a period, by an eBPF program.
+ * One clock event per online CPU: hardware cycles where the machine has a PMU that works in period
+ * mode, else the software cpu-clock. Records wait in a ring buffer until sampler_drain. Loop thread
+ * only; the caller passes no time: samples carry the kernel's CLOCK_MONOTONIC. */
+#ifndef AGENT_SAMPLER_SAMPLER_H
+#define AGENT_SAMPLER_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "common/clock.h"
+#include "common/status.h"
+
+enum {
+    SAMPLER_WHY_MAX = 512,
+    SAMPLER_RING_BYTES_DEFAULT = 8
+                                 << 20, /* 27,000 records of 300 B: 40 s of 64 busy CPUs at 10 Hz */
+};
+
+struct sampler; /* opaque */
+
+struct sampler_options {
+    const char *scope_cgroup; /* a cgroup v2 directory; NULL: the whole host */
+    uint32_t ring_bytes; /* power of two, multiple of the page size; 0: the default */
+};
+
+struct sample { /* lent for the call that passes it */
+    struct mono time;
+    uint64_t cgroup;
+    uint32_t pid, tid, cpu;
+    enum abi_stop stop;
+    bool kernel_thread;
+    char comm[ABI_COMM_BYTES];
+    const uint64_t *kernel, *user; /* addresses, innermost first */
+    uint32_t kernel_count, user_count;
+};
+
+struct sampler_counters { /* since sampler_open; take differences */
+    uint64_t counts[ABI_COUNTERS];
+    uint64_t kernel_missed; /* the kernel's own count of skipped program runs */
+    uint64_t clock_ns; /* time that the sampling clocks ran, summed over CPUs: for a cgroup
+                          scope the CPU time of the cgroup; else wall time x CPUs */
+    uint64_t bpf_ns, bpf_runs; /* 0 where the kernel keeps no statistics for us */
+    uint64_t map_bytes; /* kernel memory: maps and ring */
+    uint32_t cpus; /* with a running clock */
+};
+
+/* Loads the program; nothing runs yet. On failure `why` has the verifier's or the kernel's last
+ * words and, where we know it, what to do. ST_DENIED, ST_UNSUPPORTED, ST_INVALID (options),
+ * ST_NOMEM. */
+enum status sampler_open(const struct sampler_options *options, struct sampler **out,
+                         char why[SAMPLER_WHY_MAX]);
+void sampler_close(struct sampler *s); /* stops first; NULL is fine */
+
+enum status sampler_start(struct sampler *s, uint64_t period_ns); /* ST_BAD_STATE: running */
+enum status sampler_set_period(struct sampler *s, uint64_t period_ns); /* live, no gap */
+void sampler_stop(struct sampler *s); /* what is in the ring stays there for sampler_drain */
+
+/* Follows CPUs that came or went since the last call; cheap when none did. */
+enum status sampler_follow_cpus(struct sampler *s);
+
+/* Calls `visit` for each record in the ring, oldest first within a CPU. */
+void sampler_drain(struct sampler *s, void (*visit)(void *arg, const struct sample *sample),
+                   void *arg);
+void sampler_read_counters(struct sampler *s, struct sampler_counters *out);
+const char *sampler_clock_name(const struct sampler *s); /* "cpu-clock" or "cycles" */
+
+#endif

@@ -1,0 +1,41 @@
+/* spool - chunks on disk until the coordinator holds them durably.
+ * One file a chunk, written whole, synced and renamed, so a crash leaves a chunk or nothing.
+ * Bounded by bytes and age; the oldest goes first, counted. Survives restarts. Loop thread only. */
+#ifndef AGENT_SPOOL_H
+#define AGENT_SPOOL_H
+
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "common/compress.h"
+#include "common/status.h"
+
+struct spool; /* opaque */
+
+struct spool_options {
+    const char *directory; /* made with mode 0700 when missing */
+    uint64_t bytes_max;
+    uint64_t age_max_ns;
+};
+
+struct spool_counters {
+    uint64_t chunks, bytes; /* waiting now */
+    uint64_t dropped_chunks, dropped_samples; /* since open: by limit, damage or a full disk */
+};
+
+/* Takes up what an earlier life left; damaged and half-written files are removed and counted. */
+enum status spool_open(const struct spool_options *options, struct wall now, struct spool **out);
+void spool_close(struct spool *s);
+
+/* Numbers ascend from 1 within one life of the agent. `samples` is what a drop would lose.
+ * ST_NO_SPACE or ST_IO: the chunk is dropped and counted. */
+enum status spool_add(struct spool *s, struct slice chunk, uint32_t samples, struct wall now,
+                      uint64_t *out_number);
+/* The first chunk with a number above `after`. ST_NOT_FOUND: none. `out` owns its bytes. */
+enum status spool_next(struct spool *s, uint64_t after, uint64_t *out_number, struct blob *out);
+/* Deletes every chunk up to and including `number`. */
+void spool_acknowledge(struct spool *s, uint64_t number);
+void spool_expire(struct spool *s, struct wall now);
+struct spool_counters spool_read_counters(const struct spool *s);
+
+#endif

@@ -1,0 +1,31 @@
+/* kernel - the running kernel's identity and symbols, from /sys/kernel/notes and /proc/kallsyms.
+ * Frames of the core image leave the host as (kernel build id, offset from _text); code in modules
+ * and BPF programs moves, so it is named here. Loop thread only, but for kernel_symtab. */
+#ifndef AGENT_SYMBOLS_KERNEL_H
+#define AGENT_SYMBOLS_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/id.h"
+#include "common/status.h"
+#include "common/symtab.h"
+
+struct kernel_symbols; /* opaque */
+
+struct kernel_frame {
+    bool in_image;
+    uint64_t offset; /* in_image: from _text; else the address itself */
+    const char *name; /* not in_image: "function [module]", or NULL when unknown; until reload */
+};
+
+/* kptr_restrict or a missing file is no failure: addresses then resolve to nothing, and
+ * kernel_degraded says why. */
+enum status kernel_symbols_open(struct kernel_symbols **out);
+void kernel_symbols_close(struct kernel_symbols *k);
+const struct build_id *kernel_build_id(const struct kernel_symbols *k);
+struct kernel_frame kernel_resolve(struct kernel_symbols *k, uint64_t address);
+enum status kernel_symtab(const struct kernel_symbols *k, struct symtab *out); /* core image only */
+const char *kernel_degraded(const struct kernel_symbols *k); /* NULL: all is well */
+
+#endif

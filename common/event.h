@@ -1,0 +1,31 @@
+/* event - what a sample means. Numbers are on the wire and in the store; never reuse one. */
+#ifndef COMMON_EVENT_H
+#define COMMON_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* number, NAME, text, unit of a weight */
+#define EVENT_LIST(X)      \
+    X(1, CPU, "cpu", "ns") \
+    X(2, OFFCPU, "offcpu", "ns")
+
+enum event {
+    EVENT_NONE = 0,
+#define X(number, NAME, text, unit) EVENT_##NAME = number,
+    EVENT_LIST(X)
+#undef X
+};
+
+const char *event_name(enum event e); /* "cpu"; "none" for EVENT_NONE */
+const char *event_unit(enum event e);
+bool event_parse(const char *text, enum event *out);
+bool event_from_number(uint64_t number, enum event *out);
+
+enum {
+    HZ_MIN = 1,
+    HZ_MAX = 10000, /* past 5 kHz the timer interrupt alone costs over 7 % of a CPU */
+    HZ_DEFAULT = 99, /* odd, so that it does not keep step with the kernel's tick */
+};
+
+#endif

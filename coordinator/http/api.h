@@ -1,0 +1,35 @@
+/* api - /api/v1: from requests to the control plane and the queries, and back as JSON.
+ * Commands run on the loop; questions run on libuv's worker threads over a snapshot of the store.
+ * schemas/openapi.yaml is the reference of every path, parameter and field. */
+#ifndef COORDINATOR_HTTP_API_H
+#define COORDINATOR_HTTP_API_H
+
+#include "common/status.h"
+#include "coordinator/control/control.h"
+#include "coordinator/http/server.h"
+#include "coordinator/query/symbolize.h"
+
+struct api; /* opaque */
+
+struct api_options {
+    struct uv_loop_s *loop;
+    struct store *store;
+    struct control *control;
+    struct ingest *ingest;
+    struct symbol_cache *symbols;
+    /* counters of the agents' link, for status and metrics; NULL: none */
+    void (*link_counters)(void *arg, void (*visit)(void *to, const char *name, uint64_t value),
+                          void *to);
+    void *arg;
+};
+
+enum status api_new(const struct api_options *options, struct api **out);
+/* No request may be unanswered: call after api_quiesce said so. */
+void api_free(struct api *a);
+/* Ends the streams, and calls `idle` once no question is running. */
+void api_quiesce(struct api *a, void (*idle)(void *arg), void *arg);
+
+void api_handle(void *api, struct http_request *r); /* for http_options.handle */
+void api_session_changed(void *api, uint64_t session); /* for control_options.changed */
+
+#endif

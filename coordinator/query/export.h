@@ -1,0 +1,31 @@
+/* export - a profile in the formats of other tools. Every unnamed address has a function too, since
+ * viewers drop frames without one. The result owns its bytes. */
+#ifndef COORDINATOR_QUERY_EXPORT_H
+#define COORDINATOR_QUERY_EXPORT_H
+
+#include "common/compress.h"
+#include "coordinator/query/profile.h"
+#include "coordinator/query/symbolize.h"
+
+/* NAME, name, media type */
+#define EXPORT_FORMAT_LIST(X)                            \
+    X(PPROF, pprof, "application/octet-stream")          \
+    X(COLLAPSED, collapsed, "text/plain; charset=utf-8") \
+    X(SPEEDSCOPE, speedscope, "application/json")
+
+enum export_format {
+#define X(NAME, name, media) EXPORT_##NAME,
+    EXPORT_FORMAT_LIST(X)
+#undef X
+};
+
+enum status export_format_parse(const char *text, enum export_format *out);
+const char *export_media_type(enum export_format f);
+
+/* pprof: gzip; sample types samples/count and cpu/nanoseconds, mappings with build ids, labels
+ * host, service and thread, the period, and the coverage as comments. collapsed: "root;...;leaf
+ * WEIGHT_NS". speedscope: one sampled profile in nanoseconds. */
+enum status export_profile(const struct profile *p, struct symbolizer *s,
+                           const struct dictionary *d, enum export_format f, struct blob *out);
+
+#endif
