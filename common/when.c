@@ -46,25 +46,23 @@ static bool read_number(const char **text, double *out)
 
 enum status duration_parse(const char *text, uint64_t *out_ns)
 {
+    const char *start = text;
     double total = 0;
-    bool bare = false;
 
     if (*text == '\0')
         return ST_INVALID;
     while (*text != '\0') {
+        bool alone = text == start;
         const struct unit *unit;
         double number;
 
-        if (bare || !read_number(&text, &number))
+        if (!read_number(&text, &number))
             return ST_INVALID;
         unit = unit_at(text);
-        if (unit == NULL) {
-            bare = true; /* seconds, and nothing may follow */
-            total += number * (double)NS_PER_S;
-            continue;
-        }
-        text += strlen(unit->text);
-        total += number * (double)unit->ns;
+        if (unit == NULL && (!alone || *text != '\0'))
+            return ST_INVALID; /* only a number alone may do without a unit: seconds */
+        total += number * (double)(unit == NULL ? NS_PER_S : unit->ns);
+        text += unit == NULL ? 0 : strlen(unit->text);
     }
     if (!(total <= (double)DURATION_MAX_NS))
         return ST_INVALID;
