@@ -12,7 +12,7 @@
 
 #include "common/status.h"
 
-enum { WIRE_DEPTH_MAX = 8 }; /* nesting that wire_skip follows; our deepest message has 5 */
+enum { WIRE_DEPTH_MAX = 8 }; /* nesting that wire_skip follows; deeper is ST_TOO_BIG */
 
 struct slice { /* lent bytes */
     const uint8_t *bytes;
@@ -65,7 +65,7 @@ void wire_get_bytes(struct wire_reader *r, void *out,
 char *wire_dup_str(struct wire_reader *r, uint32_t max_bytes); /* malloc'd; NULL after failure */
 void wire_skip(struct wire_reader *r); /* one value of any type, at most WIRE_DEPTH_MAX deep */
 
-/* Reads a map's next key; keys must ascend, which is how doubles are refused. Use:
+/* Reads a map's next key; keys start at 1 and ascend, which is how doubles are refused. Use:
  *   uint64_t key = 0;
  *   for (uint32_t n = wire_get_map(r, MAX); n > 0 && wire_key(r, &key); n--)
  *       switch (key) { ... default: wire_skip(r); } */
