@@ -1,0 +1,40 @@
+"""A change that was made is the change that is reported."""
+import unittest
+
+from fleet import Fleet, burned, main
+
+
+class PlantedChange(unittest.TestCase):
+    def test_doubled_work_comes_first_with_the_right_sign_and_size(self):
+        with Fleet(["h1"]) as fleet:
+            fleet.start_coordinator()
+            fleet.start_agents()
+            sessions, truths = [], []
+            for alpha in (20, 40):
+                burn = fleet.burn("h1", 24, f"alpha={alpha}", "beta=20", "delta=10")
+                sessions.append(fleet.start_session("host=h1", "--for", "20s"))
+                fleet.wait_session(sessions[-1])
+                truths.append(burned(burn))
+
+            diff = fleet.query("diff", *sessions, "--limit", "0")
+            first = diff["rows"][0]
+            truth = [t["alpha"] / t["wall_s"] for t in truths]
+            print(f"alpha: {first['cores_delta']:+.3f} cores "
+                  f"[{first['cores_delta_low']:+.3f}, {first['cores_delta_high']:+.3f}], "
+                  f"true {truth[1] - truth[0]:+.3f}")
+            self.assertEqual(first["key"], ["alpha"])
+            self.assertEqual(first["verdict"], "more")
+            # Its own interval, half as wide again: the truth lies outside 95 % intervals too.
+            margin = 0.75 * (first["cores_delta_high"] - first["cores_delta_low"])
+            self.assertAlmostEqual(first["cores_delta"], truth[1] - truth[0], delta=margin)
+            self.assertLess(margin, 0.15)
+
+            beta = next(r for r in diff["rows"] if r["key"] == ["beta"])
+            self.assertLess(abs(beta["cores_delta"]), 0.08)
+
+            back = fleet.query("diff", *reversed(sessions), "--limit", "1")["rows"][0]
+            self.assertEqual((back["key"], back["verdict"]), (["alpha"], "less"))
+
+
+if __name__ == "__main__":
+    main()

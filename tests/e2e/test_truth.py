@@ -1,0 +1,61 @@
+"""A workload whose profile is known is reported as it is."""
+import unittest
+
+from fleet import Fleet, burned, main
+
+POINTS = 3  # percentage points that a share may be off at 99 Hz over 20 s
+
+
+def rows(top, name_at=0):
+    return {row["key"][name_at]: row for row in top["rows"]}
+
+
+class KnownTruth(unittest.TestCase):
+    def test_three_functions_are_ranked_by_what_they_burn(self):
+        with Fleet(["h1"]) as fleet:
+            fleet.start_coordinator()
+            fleet.start_agents()
+            burn = fleet.burn("h1", 26, "alpha=54", "beta=27", "delta=9")
+            session = fleet.start_session("host=h1", "--hz", "99", "--for", "20s")
+            fleet.wait_session(session)
+            truth = burned(burn)
+            top = fleet.query("top", "--session", session, "--select", "comm=burn", "--limit", "0")
+
+            ours = [r["key"][0] for r in top["rows"] if r["key"][0] in ("alpha", "beta", "delta")]
+            self.assertEqual(ours, ["alpha", "beta", "delta"])
+            for name in ours:
+                share = 100 * rows(top)[name]["self"]["share"]
+                expected = 100 * truth[name] / truth["total"]
+                print(f"{name}: {share:.1f} % measured, {expected:.1f} % by its own clock")
+                self.assertLess(abs(share - expected), POINTS)
+            cores = truth["total"] / truth["wall_s"]
+            print(f"cores: {top['cores']:.3f} measured, {cores:.3f} by its own clock")
+            self.assertLess(abs(top["cores"] - cores), 0.1 * cores)
+
+    def test_services_are_told_apart_and_recursion_counts_once(self):
+        with Fleet(["h1"]) as fleet:
+            fleet.start_coordinator()
+            fleet.start_agents()
+            fleet.burn("h1", 40, "alpha=40", unit="checkout.service")
+            fleet.burn("h1", 40, "alpha=20", "recurse=20:40", unit="cart.service")
+            session = fleet.start_session("host=h1", "--for", "20s")
+            fleet.wait_session(session)
+
+            services = rows(fleet.query("top", "--session", session, "--by", "service"))
+            for name in ("checkout", "cart"):
+                self.assertAlmostEqual(services[name]["self"]["cores"], 0.4, delta=0.06)
+
+            both = fleet.query("top", "--session", session, "--by", "service,function",
+                               "--limit", "0")
+            cell = {tuple(r["key"]): r for r in both["rows"]}
+            self.assertAlmostEqual(cell["checkout", "alpha"]["self"]["cores"], 0.4, delta=0.06)
+            self.assertAlmostEqual(cell["cart", "alpha"]["self"]["cores"], 0.2, delta=0.05)
+
+            recurse = cell["cart", "recurse"]
+            self.assertGreater(recurse["total"]["samples"], 100)
+            self.assertLessEqual(recurse["total"]["samples"], services["cart"]["self"]["samples"])
+            self.assertAlmostEqual(recurse["total"]["cores"], recurse["self"]["cores"], delta=0.02)
+
+
+if __name__ == "__main__":
+    main()
