@@ -1,5 +1,6 @@
 /* Varint columns: runs of LEB128 numbers inside a bin, small values in one byte. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/wire.h"
 
@@ -8,15 +9,17 @@ enum {
     FIRST_CAPACITY = 256,
 };
 
-static bool reserve(struct column *c)
+static bool reserve(struct column *c, size_t more)
 {
-    size_t capacity = c->capacity > 0 ? 2 * c->capacity : FIRST_CAPACITY;
+    size_t capacity = c->capacity > 0 ? c->capacity : FIRST_CAPACITY;
     uint8_t *bytes;
 
     if (c->failed)
         return false;
-    if (c->capacity - c->length >= VARINT_MAX)
+    if (c->capacity - c->length >= more)
         return true;
+    while (capacity - c->length < more)
+        capacity *= 2;
     bytes = realloc(c->bytes, capacity);
     if (bytes == NULL) {
         c->failed = true;
@@ -29,11 +32,19 @@ static bool reserve(struct column *c)
 
 void column_put(struct column *c, uint64_t value)
 {
-    if (!reserve(c))
+    if (!reserve(c, VARINT_MAX))
         return;
     for (; value >= 0x80; value >>= 7)
         c->bytes[c->length++] = (uint8_t)(value | 0x80);
     c->bytes[c->length++] = (uint8_t)value;
+}
+
+void column_put_bytes(struct column *c, const void *bytes, size_t length)
+{
+    if (length == 0 || !reserve(c, length))
+        return;
+    memcpy(c->bytes + c->length, bytes, length);
+    c->length += length;
 }
 
 void column_put_signed(struct column *c, int64_t value)

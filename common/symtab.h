@@ -29,15 +29,18 @@ struct symtab { /* zero-initialised is empty */
     size_t text_length, text_capacity;
 };
 
+/* Copies `name`, cut to SYMTAB_NAME_MAX and repaired to UTF-8. ST_INVALID: empty name; ST_FULL. */
 enum status symtab_add(struct symtab *t, uint64_t start, uint64_t size, const char *name);
 /* Sorts, and of several names for one address keeps one: sized before unsized, then the one with
  * fewest leading underscores, then the first by strcmp. Call once after the last add. */
 void symtab_sort(struct symtab *t);
-/* NULL: no symbol covers `offset`. Valid until t changes. */
+/* The innermost symbol that covers `offset`, the last unsized one without end; NULL: none does.
+ * Needs a sorted table; valid until t changes. */
 const char *symtab_find(const struct symtab *t, uint64_t offset);
 void symtab_deinit(struct symtab *t);
 
-enum status symtab_encode(const struct symtab *t, struct blob *out); /* zstd over msgpack */
+/* zstd over msgpack. ST_BAD_STATE: not sorted; ST_TOO_BIG. */
+enum status symtab_encode(const struct symtab *t, struct blob *out);
 enum status symtab_decode(struct slice bytes, struct symtab *out); /* refuses unsorted tables */
 
 #endif

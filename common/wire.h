@@ -65,6 +65,8 @@ void wire_get_bytes(struct wire_reader *r, void *out,
 char *wire_dup_str(struct wire_reader *r, uint32_t max_bytes); /* malloc'd; NULL after failure */
 void wire_skip(struct wire_reader *r); /* one value of any type, at most WIRE_DEPTH_MAX deep */
 
+struct slice wire_rest(struct wire_reader *r); /* every byte that is left */
+
 /* Reads a map's next key; keys start at 1 and ascend, which is how doubles are refused. Use:
  *   uint64_t key = 0;
  *   for (uint32_t n = wire_get_map(r, MAX); n > 0 && wire_key(r, &key); n--)
@@ -81,6 +83,7 @@ struct column { /* a growing run of LEB128 varints */
 
 void column_put(struct column *c, uint64_t value);
 void column_put_signed(struct column *c, int64_t value); /* zigzag */
+void column_put_bytes(struct column *c, const void *bytes, size_t length); /* as they are */
 void column_deinit(struct column *c);
 void wire_put_column(struct wire_writer *w, const struct column *c);
 

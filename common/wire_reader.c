@@ -336,6 +336,11 @@ char *wire_dup_str(struct wire_reader *r, uint32_t max_bytes)
     return text;
 }
 
+struct slice wire_rest(struct wire_reader *r)
+{
+    return take_slice(r, bytes_left(r), UINT32_MAX);
+}
+
 /* ---- skipping ---- */
 
 /* Bytes after the tag of a value without children; its length field, if any, is consumed. */
