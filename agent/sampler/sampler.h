@@ -1,7 +1,8 @@
 /* sampler - stacks of whatever is on a CPU, once a period, by an eBPF program.
- * One clock event per online CPU: hardware cycles where the machine has a PMU that works in period
- * mode, else the software cpu-clock. Records wait in a ring buffer until sampler_drain. Loop thread
- * only; the caller passes no time: samples carry the kernel's CLOCK_MONOTONIC. */
+ * One software cpu-clock event per online CPU, in period mode. Hardware cycles are not used: their
+ * period counts cycles, whose length changes with the frequency, and every sample must stand for
+ * the same ns of CPU time. Records wait in a ring buffer until sampler_drain. Loop thread only; the
+ * caller passes no time: samples carry the kernel's CLOCK_MONOTONIC. */
 #ifndef AGENT_SAMPLER_SAMPLER_H
 #define AGENT_SAMPLER_SAMPLER_H
 
@@ -15,8 +16,11 @@
 enum {
     SAMPLER_WHY_MAX = 512,
     SAMPLER_RING_BYTES_DEFAULT = 8
-                                 << 20, /* 27,000 records of 300 B: 40 s of 64 busy CPUs at 10 Hz */
+                                 << 20, /* 27,000 records of 300 B: 4 s of 64 busy CPUs at 99 Hz */
+    SAMPLER_RING_BYTES_MAX = 1 << 30,
+    SAMPLER_PERIOD_NS_MIN = 10 * 1000, /* the kernel would silently clamp to it */
 };
+#define SAMPLER_PERIOD_NS_MAX (60 * NS_PER_S) /* longer ones measure nothing */
 
 struct sampler; /* opaque */
 
@@ -53,7 +57,8 @@ enum status sampler_open(const struct sampler_options *options, struct sampler *
                          char why[SAMPLER_WHY_MAX]);
 void sampler_close(struct sampler *s); /* stops first; NULL is fine */
 
-enum status sampler_start(struct sampler *s, uint64_t period_ns); /* ST_BAD_STATE: running */
+/* ST_BAD_STATE: running, or for a new period not running; ST_INVALID: period out of range. */
+enum status sampler_start(struct sampler *s, uint64_t period_ns);
 enum status sampler_set_period(struct sampler *s, uint64_t period_ns); /* live, no gap */
 void sampler_stop(struct sampler *s); /* what is in the ring stays there for sampler_drain */
 
@@ -64,6 +69,6 @@ enum status sampler_follow_cpus(struct sampler *s);
 void sampler_drain(struct sampler *s, void (*visit)(void *arg, const struct sample *sample),
                    void *arg);
 void sampler_read_counters(struct sampler *s, struct sampler_counters *out);
-const char *sampler_clock_name(const struct sampler *s); /* "cpu-clock" or "cycles" */
+const char *sampler_clock_name(const struct sampler *s); /* "cpu-clock" */
 
 #endif

@@ -1,0 +1,22 @@
+/* program - the loaded eBPF program: its ring buffer, its counters, and what the kernel says about
+ * its runs. program.c is the only file that knows libbpf. Loop thread only. */
+#ifndef AGENT_SAMPLER_PROGRAM_H
+#define AGENT_SAMPLER_PROGRAM_H
+
+#include <stdint.h>
+
+#include "agent/sampler/sampler.h"
+#include "common/status.h"
+
+struct program; /* opaque */
+
+enum status program_open(uint32_t ring_bytes, struct program **out, char why[SAMPLER_WHY_MAX]);
+void program_close(struct program *p); /* NULL is fine */
+
+int program_fd(const struct program *p); /* until program_close */
+void program_drain(struct program *p, void (*visit)(void *arg, const struct sample *sample),
+                   void *arg);
+/* Fills in counts, kernel_missed, bpf_ns, bpf_runs and map_bytes. */
+void program_read_counters(const struct program *p, struct sampler_counters *out);
+
+#endif

@@ -1,0 +1,141 @@
+#include "agent/sampler/sampler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/sampler/clocks.h"
+#include "agent/sampler/program.h"
+
+#define ROOT_PID_NAMESPACE 0xEFFFFFFCu /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+
+struct sampler {
+    struct program *program;
+    struct clocks *clocks;
+    bool running;
+};
+
+/* Samples carry pids of the root namespace; elsewhere they would name the wrong processes. */
+static enum status check_pid_namespace(char why[SAMPLER_WHY_MAX])
+{
+    struct stat ns;
+
+    if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino == ROOT_PID_NAMESPACE)
+        return ST_OK;
+    (void)snprintf(why, SAMPLER_WHY_MAX,
+                   "the agent runs in a pid namespace of its own: start it in the host's "
+                   "(containers: --pid=host)");
+    return ST_UNSUPPORTED;
+}
+
+static enum status check_ring(uint32_t bytes, char why[SAMPLER_WHY_MAX])
+{
+    uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+
+    if (bytes >= page && bytes <= SAMPLER_RING_BYTES_MAX && (bytes & (bytes - 1)) == 0)
+        return ST_OK;
+    (void)snprintf(why, SAMPLER_WHY_MAX, "ring of %u bytes: must be a power of two from %u to %u",
+                   bytes, page, SAMPLER_RING_BYTES_MAX);
+    return ST_INVALID;
+}
+
+static bool period_is_sane(uint64_t period_ns)
+{
+    return period_ns >= SAMPLER_PERIOD_NS_MIN && period_ns <= SAMPLER_PERIOD_NS_MAX;
+}
+
+enum status sampler_open(const struct sampler_options *options, struct sampler **out,
+                         char why[SAMPLER_WHY_MAX])
+{
+    uint32_t ring = options->ring_bytes != 0 ? options->ring_bytes : SAMPLER_RING_BYTES_DEFAULT;
+    struct sampler *s = calloc(1, sizeof(*s));
+    enum status st = ST_NOMEM;
+
+    (void)snprintf(why, SAMPLER_WHY_MAX, "%s", status_text(ST_NOMEM));
+    if (s == NULL)
+        goto out;
+    st = check_pid_namespace(why);
+    if (st != ST_OK)
+        goto out;
+    st = check_ring(ring, why);
+    if (st != ST_OK)
+        goto out;
+    st = program_open(ring, &s->program, why);
+    if (st != ST_OK)
+        goto out;
+    st = clocks_open(options->scope_cgroup, program_fd(s->program), &s->clocks, why);
+    if (st != ST_OK)
+        goto out;
+    why[0] = '\0';
+    *out = s;
+    s = NULL;
+out:
+    sampler_close(s);
+    return st;
+}
+
+void sampler_close(struct sampler *s)
+{
+    if (s == NULL)
+        return;
+    clocks_close(s->clocks);
+    program_close(s->program);
+    free(s);
+}
+
+enum status sampler_start(struct sampler *s, uint64_t period_ns)
+{
+    enum status st;
+
+    if (s->running)
+        return ST_BAD_STATE;
+    if (!period_is_sane(period_ns))
+        return ST_INVALID;
+    st = clocks_start(s->clocks, period_ns);
+    s->running = st == ST_OK;
+    return st;
+}
+
+enum status sampler_set_period(struct sampler *s, uint64_t period_ns)
+{
+    if (!s->running)
+        return ST_BAD_STATE;
+    if (!period_is_sane(period_ns))
+        return ST_INVALID;
+    return clocks_set_period(s->clocks, period_ns);
+}
+
+void sampler_stop(struct sampler *s)
+{
+    clocks_stop(s->clocks);
+    s->running = false;
+}
+
+enum status sampler_follow_cpus(struct sampler *s)
+{
+    return clocks_follow_cpus(s->clocks);
+}
+
+void sampler_drain(struct sampler *s, void (*visit)(void *arg, const struct sample *sample),
+                   void *arg)
+{
+    program_drain(s->program, visit, arg);
+}
+
+void sampler_read_counters(struct sampler *s, struct sampler_counters *out)
+{
+    struct sampler_counters c = {0};
+
+    program_read_counters(s->program, &c);
+    c.clock_ns = clocks_total_ns(s->clocks);
+    c.cpus = clocks_count(s->clocks);
+    *out = c;
+}
+
+const char *sampler_clock_name(const struct sampler *s)
+{
+    (void)s; /* one clock today, see the header */
+    return "cpu-clock";
+}
