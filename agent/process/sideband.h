@@ -28,7 +28,7 @@ struct sideband_event { /* `path` is lent for the call */
 struct sideband; /* opaque */
 
 struct sideband_counters {
-    uint64_t events, lost; /* lost: the kernel's own count */
+    uint64_t events, lost; /* lost: the kernel's own count, and records that made no sense */
     uint64_t map_bytes;
 };
 
@@ -37,6 +37,9 @@ void sideband_close(struct sideband *s);
 /* Each CPU's events oldest first; order across CPUs is by `time`, which the caller sorts out. */
 void sideband_drain(struct sideband *s,
                     void (*visit)(void *arg, const struct sideband_event *event), void *arg);
+/* Follows CPUs that came or went; call it right after a drain, since what is left in the buffer of
+ * a CPU that went is dropped. Cheap when none did. */
+enum status sideband_follow_cpus(struct sideband *s);
 struct sideband_counters sideband_read_counters(const struct sideband *s);
 
 #endif
