@@ -59,6 +59,7 @@ struct session_record { /* key: 8 random bytes, big-endian; its text is 16 hex d
     uint32_t hz;
     struct wall created, ends; /* ends: absolute; moves earlier on stop */
     enum session_state state;
+    bool stopped; /* by an operator: once drained it is STOPPED, not COMPLETED */
     char owner[SESSION_OWNER_MAX + 1];
     char note[SESSION_NOTE_MAX + 1];
     struct session_member *members; /* owned */
