@@ -1,7 +1,7 @@
 /* control - the control plane: which agents are there, which sessions are wanted, and hence what
  * each host should be doing. Desired state, not commands: plans are derived and pushed when they
  * change. Loop thread only; times are passed in. Owns no sockets: messages leave through `send`,
- * and a link is an opaque handle whose owner (coordinator/server) tells of its coming and going.
+ * and a link is an opaque handle whose owner (coordinator/link) tells of its coming and going.
  * Sessions and profiler ids are durable before any plan that holds them leaves. */
 #ifndef COORDINATOR_CONTROL_CONTROL_H
 #define COORDINATOR_CONTROL_CONTROL_H
@@ -20,19 +20,35 @@
 enum {
     CONTROL_AGENTS_MAX = 20000,
     CONTROL_SESSIONS_MAX = 10000, /* live ones */
+    CONTROL_ENDED_MAX = 10000, /* ended ones that are listed; older ones are in the store alone */
     CONTROL_WHY_MAX = 256,
 };
 #define CONTROL_HEARTBEAT_NS (10 * NS_PER_S)
-#define CONTROL_IDLE_NS (3 * CONTROL_HEARTBEAT_NS) /* silence after which an agent counts as away \
-                                                    */
+/* Silence after which an agent counts as away. */
+#define CONTROL_IDLE_NS (3 * CONTROL_HEARTBEAT_NS)
 #define CONTROL_CHUNK_NS (10 * NS_PER_S)
 #define CONTROL_SESSION_NS_MAX (7 * 86400 * NS_PER_S)
+/* A session that is over stops waiting for the chunks of a host that has been away this long ... */
+#define CONTROL_AWAY_NS (120 * NS_PER_S)
+/* ... and for any chunk after this: three times what an agent needs to be back and empty its spool
+ * of an hour. */
+#define CONTROL_DRAIN_NS (900 * NS_PER_S)
+/* A heartbeat that reports an empty spool this long after a profiler's end proves that nothing more
+ * of it will come: its last chunk had a whole heartbeat's time to be spooled. */
+#define CONTROL_DRAINED_NS CONTROL_HEARTBEAT_NS
+/* A profiler that a host ended by itself is not followed by another before it is this old; a host
+ * that refused one is not asked again for that long. */
+#define CONTROL_RETRY_NS (5 * NS_PER_S)
+#define CONTROL_REFUSED_NS (300 * NS_PER_S)
+/* An unacknowledged plan is sent again. */
+#define CONTROL_RESEND_NS (30 * NS_PER_S)
 
 struct control; /* opaque */
 struct link; /* the server's connection; opaque here */
 
 struct control_options {
     struct store *store;
+    uint32_t window; /* chunks that an agent may have unacknowledged; WELCOME says so */
     void (*send)(void *arg, struct link *link, const struct message *m);
     void (*close)(void *arg, struct link *link); /* a newer connection took over, or silence */
     void (*changed)(void *arg,
@@ -41,12 +57,17 @@ struct control_options {
 };
 
 /* Reads sessions, profilers and agents back from the store. */
-enum status control_new(const struct control_options *options, struct wall now,
+enum status control_new(const struct control_options *options, struct mono now, struct wall wall,
                         struct control **out);
+/* The store must have called every `done`: nothing may be waiting in it. NULL is fine. */
 void control_free(struct control *c);
+/* Tells the time. To be called before store_complete, whose callbacks carry none. */
+void control_time(struct control *c, struct mono now, struct wall wall);
 
 /* ---- from the agents ---- */
-/* ST_FULL: too many agents; ST_INVALID: bad labels. `why` for the refusal. */
+/* ST_FULL: too many agents; ST_INVALID: bad labels. `why` for the refusal.
+ * On ST_OK it has sent WELCOME, and the plan follows. An older link of the same host has been told
+ * of its replacement and closed. */
 enum status control_hello(struct control *c, struct link *link, const struct hello *h,
                           struct mono now, struct wall wall, char why[CONTROL_WHY_MAX]);
 const char *control_link_host(const struct control *c,
@@ -84,6 +105,13 @@ enum status control_rate(struct control *c, uint64_t session, uint32_t hz, struc
                          control_done *done, void *arg, char why[CONTROL_WHY_MAX]);
 
 /* ---- views, valid until control next changes ---- */
+struct running_view {
+    struct id128 profiler;
+    enum event event;
+    uint64_t period_ns;
+    enum profiler_state state;
+    const char *reason; /* "" unless it was refused or ended early */
+};
 struct agent_view {
     const char *host;
     const struct labels *labels;
@@ -94,13 +122,7 @@ struct agent_view {
     uint32_t cpus;
     int64_t clock_offset_ns;
     struct heartbeat last; /* cost, spool; zero before the first */
-    struct {
-        struct id128 profiler;
-        enum event event;
-        uint64_t period_ns;
-        enum profiler_state state;
-        char reason[128];
-    } running[4]; /* one an event */
+    struct running_view running[4]; /* one an event */
     uint32_t running_count;
     uint64_t plan_revision, acked_revision;
 };
