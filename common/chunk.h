@@ -37,6 +37,8 @@ enum {
     CHUNK_TICK_NS = 100000, /* resolution of a sample's time */
 };
 #define CHUNK_WINDOW_MAX_NS (600 * NS_PER_S)
+#define CHUNK_PERIOD_MAX_NS (600 * NS_PER_S)
+#define CHUNK_INCLUSION_MIN 1e-6 /* keeps weights finite */
 #define CHUNK_NO_PARENT UINT32_MAX /* a root node's parent; also "no string", "no binary" */
 
 /* number, NAME, what it is. Numbers are on the wire and in the store. */
@@ -102,7 +104,9 @@ struct chunk_process {
     uint32_t pid; /* in the host's root pid namespace */
     uint32_t comm;
     uint64_t start_ns; /* since boot: pid and start name a process for good */
-    uint32_t first_label, label_count; /* in samples.labels */
+    /* In samples.labels, which lie process by process: a process's first label follows the last of
+     * the process before, none is shared and none is left over. At most LABELS_MAX each. */
+    uint32_t first_label, label_count;
 };
 
 struct chunk_thread {
@@ -136,14 +140,15 @@ enum chunk_form {
     CHUNK_STORED, /* no dictionary; string and node indexes are the store's ids, checked by it */
 };
 
-/* The time in the coordinator's clock of the window's start; of one tick. */
+/* The window in the coordinator's clock. */
 struct wall chunk_wall_start(const struct chunk_info *info);
 struct wall chunk_wall_end(const struct chunk_info *info);
 
 /* ns that one sample stands for: period / inclusion x (delivered + lost) / delivered. */
 double chunk_sample_weight(const struct chunk_info *info);
 
-/* ST_TOO_BIG: over CHUNK_PLAIN_MAX or CHUNK_PACKED_MAX. `out` owns its bytes. */
+/* ST_TOO_BIG: over CHUNK_PLAIN_MAX, CHUNK_PACKED_MAX or a table's limit; ST_INVALID: breaks a rule
+ * that chunk_decode checks. CHUNK_STORED leaves the dictionary out. `out` owns its bytes. */
 enum status chunk_encode(const struct chunk *c, enum chunk_form form, struct blob *out);
 
 /* Decodes and checks everything: limits, every index, ascending ticks within the window, counts

@@ -14,19 +14,18 @@ enum { COLUMN_START, COLUMN_SIZE, COLUMN_NAME, COLUMNS };
 
 static void put_symbols(struct wire_writer *w, const struct symtab *t)
 {
-    struct column columns[COLUMNS] = {{0}};
+    struct table_writer rows = {0};
     uint64_t last = 0;
 
     for (uint32_t i = 0; i < t->count; i++) {
         const struct symbol *s = &t->symbols[i];
-        const char *name = t->text + s->name;
 
-        column_put(&columns[COLUMN_START], s->start - last);
-        column_put(&columns[COLUMN_SIZE], s->size);
-        column_put_bytes(&columns[COLUMN_NAME], name, strlen(name) + 1);
+        table_put(&rows, COLUMN_START, s->start - last);
+        table_put(&rows, COLUMN_SIZE, s->size);
+        table_put_text(&rows, COLUMN_NAME, t->text + s->name);
         last = s->start;
     }
-    table_put(w, t->count, columns, COLUMNS);
+    table_write(w, &rows, t->count, COLUMNS);
 }
 
 static bool is_sorted(const struct symtab *t)
@@ -71,55 +70,48 @@ out:
 
 /* ---- decode ---- */
 
-static enum status allocate(struct symtab *t, uint32_t count, struct slice names)
+static enum status allocate(struct symtab *t, uint32_t count, size_t text_bytes)
 {
     t->symbols = calloc(count > 0 ? count : 1, sizeof(*t->symbols));
-    t->text = malloc(names.length + 1);
+    t->text = malloc(text_bytes + 1);
     if (t->symbols == NULL || t->text == NULL)
         return ST_NOMEM;
-    if (names.length > 0)
-        memcpy(t->text, names.bytes, names.length);
-    t->text_length = names.length;
-    t->text_capacity = names.length + 1;
     t->capacity = count;
+    t->text_capacity = text_bytes + 1;
     return ST_OK;
 }
 
-/* Starts ascend: a step of zero after the first, or one that wraps, is no table of ours; nor is
- * an empty name. */
-static void get_row(struct table *columns, struct symtab *t, size_t *text_at)
+/* Starts ascend: a step of zero after the first, or one that wraps, is no table of ours. */
+static void get_symbol(struct table_reader *rows, struct symtab *t)
 {
-    struct wire_reader *starts = &columns->column[COLUMN_START];
     uint64_t last = t->count > 0 ? t->symbols[t->count - 1].start : 0;
-    uint64_t step = column_get(starts);
+    uint64_t step = table_get(rows, COLUMN_START);
+    uint64_t size = table_get(rows, COLUMN_SIZE);
+    struct slice name = table_get_text(rows, COLUMN_NAME, SYMTAB_NAME_MAX);
 
     if ((t->count > 0 && step == 0) || step > UINT64_MAX - last)
-        wire_fail(starts, ST_INVALID);
-    if (t->text[*text_at] == '\0')
-        wire_fail(starts, ST_INVALID);
-    t->symbols[t->count++] = (struct symbol){
-        .start = last + step,
-        .size = column_get(&columns->column[COLUMN_SIZE]),
-        .name = (uint32_t)*text_at,
-    };
-    *text_at += strlen(t->text + *text_at) + 1;
+        wire_fail(&rows->column[COLUMN_START], ST_INVALID);
+    if (name.length == 0) {
+        wire_fail(&rows->column[COLUMN_NAME], ST_INVALID);
+        return;
+    }
+    memcpy(t->text + t->text_length, name.bytes, name.length + 1);
+    t->symbols[t->count++] = (struct symbol){last + step, size, (uint32_t)t->text_length};
+    t->text_length += name.length + 1;
 }
 
 static void get_symbols(struct wire_reader *r, struct symtab *t)
 {
-    struct table columns = table_get(r, SYMTAB_SYMBOLS_MAX, COLUMNS);
-    struct slice names = wire_rest(&columns.column[COLUMN_NAME]);
-    size_t text_at = 0;
+    struct table_reader rows = table_read(r, SYMTAB_SYMBOLS_MAX, COLUMNS);
+    const struct wire_reader *names = &rows.column[COLUMN_NAME];
 
-    if (wire_reader_status(r) == ST_OK && !texts_valid(names, columns.rows, SYMTAB_NAME_MAX))
-        wire_fail(r, ST_INVALID);
     if (wire_reader_status(r) == ST_OK)
-        wire_fail(r, allocate(t, columns.rows, names));
+        wire_fail(r, allocate(t, rows.rows, (size_t)(names->end - names->next)));
     if (wire_reader_status(r) != ST_OK)
         return;
-    for (uint32_t i = 0; i < columns.rows; i++)
-        get_row(&columns, t, &text_at);
-    table_finish(r, &columns);
+    for (uint32_t i = 0; i < rows.rows; i++)
+        get_symbol(&rows, t);
+    table_finish(r, &rows);
 }
 
 static enum status decode_plain(struct slice plain, struct symtab *t)

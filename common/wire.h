@@ -65,7 +65,7 @@ void wire_get_bytes(struct wire_reader *r, void *out,
 char *wire_dup_str(struct wire_reader *r, uint32_t max_bytes); /* malloc'd; NULL after failure */
 void wire_skip(struct wire_reader *r); /* one value of any type, at most WIRE_DEPTH_MAX deep */
 
-struct slice wire_rest(struct wire_reader *r); /* every byte that is left */
+struct slice wire_take(struct wire_reader *r, size_t length); /* that many raw bytes */
 
 /* Reads a map's next key; keys start at 1 and ascend, which is how doubles are refused. Use:
  *   uint64_t key = 0;

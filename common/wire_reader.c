@@ -261,16 +261,18 @@ bool wire_key(struct wire_reader *r, uint64_t *key)
 
 /* ---- text and bytes ---- */
 
+struct slice wire_take(struct wire_reader *r, size_t length)
+{
+    const uint8_t *bytes = take(r, length);
+
+    return bytes != NULL ? (struct slice){bytes, length} : (struct slice){0};
+}
+
 static struct slice take_slice(struct wire_reader *r, uint64_t length, uint32_t max_bytes)
 {
-    struct slice s = {0};
-
-    if (r->status == ST_OK && length > max_bytes)
+    if (length > max_bytes)
         wire_fail(r, ST_TOO_BIG);
-    s.bytes = take(r, length);
-    if (s.bytes != NULL)
-        s.length = length;
-    return s;
+    return wire_take(r, length);
 }
 
 struct slice wire_get_str(struct wire_reader *r, uint32_t max_bytes)
@@ -334,11 +336,6 @@ char *wire_dup_str(struct wire_reader *r, uint32_t max_bytes)
         memcpy(text, s.bytes, s.length);
     text[s.length] = '\0';
     return text;
-}
-
-struct slice wire_rest(struct wire_reader *r)
-{
-    return take_slice(r, bytes_left(r), UINT32_MAX);
 }
 
 /* ---- skipping ---- */

@@ -1,0 +1,15 @@
+/* ledger_codec - how a ledger and an agent's cost travel, in chunks and in heartbeats alike. */
+#ifndef COMMON_LEDGER_CODEC_H
+#define COMMON_LEDGER_CODEC_H
+
+#include "common/ledger.h"
+#include "common/wire.h"
+
+void ledger_put(struct wire_writer *w, const struct ledger *l);
+/* ST_UNSUPPORTED: samples were lost to a cause that this build has no name for. */
+struct ledger ledger_get(struct wire_reader *r);
+
+void agent_cost_put(struct wire_writer *w, const struct agent_cost *c);
+struct agent_cost agent_cost_get(struct wire_reader *r);
+
+#endif
