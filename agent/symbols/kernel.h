@@ -16,7 +16,7 @@ struct kernel_symbols; /* opaque */
 struct kernel_frame {
     bool in_image;
     uint64_t offset; /* in_image: from _text; else the address itself */
-    const char *name; /* not in_image: "function [module]", or NULL when unknown; until reload */
+    const char *name; /* not in_image: "function [module]", or NULL when unknown; until refresh */
 };
 
 /* kptr_restrict or a missing file is no failure: addresses then resolve to nothing, and
@@ -25,7 +25,11 @@ enum status kernel_symbols_open(struct kernel_symbols **out);
 void kernel_symbols_close(struct kernel_symbols *k);
 const struct build_id *kernel_build_id(const struct kernel_symbols *k);
 struct kernel_frame kernel_resolve(struct kernel_symbols *k, uint64_t address);
-enum status kernel_symtab(const struct kernel_symbols *k, struct symtab *out); /* core image only */
+/* Reads the addresses of modules and BPF programs again if one was unknown since the last reading;
+ * cheap otherwise. Call it once a window. Names given out before are gone after it. */
+enum status kernel_symbols_refresh(struct kernel_symbols *k);
+/* The core image's functions by offset from _text, read anew; empty when addresses are hidden. */
+enum status kernel_symtab(const struct kernel_symbols *k, struct symtab *out);
 const char *kernel_degraded(const struct kernel_symbols *k); /* NULL: all is well */
 
 #endif
