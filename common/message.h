@@ -25,6 +25,7 @@ enum {
     MESSAGE_PROFILERS_MAX = 64,
     MESSAGE_BUILD_IDS_MAX = 256,
     MESSAGE_SYMBOL_PART_MAX = 1 << 20, /* bytes of one part of an upload */
+    MESSAGE_SYMBOL_PARTS_MAX = 128, /* SYMTAB_PACKED_MAX in such parts */
 };
 
 enum message_type {
@@ -88,7 +89,7 @@ struct heartbeat_reply {
 
 struct plan_item {
     struct id128 profiler;
-    enum event event;
+    enum event event; /* EVENT_NONE: one that this build does not know; refuse the item */
     uint64_t period_ns;
     uint64_t remaining_ns; /* from the sending of the plan; the agent holds the deadline itself */
     uint64_t chunk_ns; /* window of a chunk */
@@ -130,7 +131,7 @@ struct symbols_wanted {
 
 struct symbols_part {
     struct build_id id;
-    uint32_t part, parts; /* 0 of 0 parts: the host does not have them */
+    uint32_t part, parts; /* from 0; 0 of 0 parts: the host does not have them */
     struct slice bytes; /* lent: a run of the packed symtab */
     char reason[MESSAGE_TEXT_MAX + 1]; /* with 0 parts */
 };
@@ -184,12 +185,16 @@ const char *message_name(enum message_type t);
 const char *profiler_state_name(enum profiler_state s);
 const char *refusal_name(enum refusal_reason r);
 
-/* Appends nothing on failure: ask wire_writer_status. `w` is reset first. */
+/* What to tell the sender of a message or chunk whose decoding ended in `st`. */
+enum refusal_reason refusal_for(enum status st);
+
+/* `w` is reset first; its bytes are empty after a failure. ST_INVALID and ST_TOO_BIG: breaks a rule
+ * that message_decode checks. */
 enum status message_encode(const struct message *m, struct wire_writer *w);
 
-/* ST_INVALID, ST_TOO_BIG, ST_UNSUPPORTED (version or type). On failure `out` holds only the type
- * (MESSAGE_NONE when unknown) and `why` one static sentence. Lent slices live as long as `input`.
- */
+/* ST_INVALID, ST_TOO_BIG, ST_UNSUPPORTED (version), ST_NOT_FOUND (type), ST_NOMEM. On failure `out`
+ * holds only the type (MESSAGE_NONE when unknown) and `why`, which may be NULL, one static
+ * sentence. Lent slices live as long as `input`. */
 enum status message_decode(struct slice input, struct message *out, const char **why);
 void message_deinit(struct message *m);
 

@@ -36,7 +36,7 @@ void wire_put_u64(struct wire_writer *w, uint64_t value);
 void wire_put_i64(struct wire_writer *w, int64_t value);
 void wire_put_f64(struct wire_writer *w, double value);
 void wire_put_bool(struct wire_writer *w, bool value);
-void wire_put_str(struct wire_writer *w, const char *text); /* NULL is written as "" */
+void wire_put_str(struct wire_writer *w, const char *text); /* NULL as ""; repaired to UTF-8 */
 void wire_put_bin(struct wire_writer *w, const void *bytes, size_t length);
 
 /* ---- reading ---- */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
 enum { FIRST_CAPACITY = 256 }; /* bytes: most messages fit without growing */
 
 struct wire_writer {
@@ -13,6 +15,12 @@ struct wire_writer {
     size_t length, capacity, limit;
     enum status status; /* sticky */
 };
+
+static void fail(struct wire_writer *w, enum status why)
+{
+    if (w->status == ST_OK)
+        w->status = why;
+}
 
 static enum status reserve(struct wire_writer *w, size_t more)
 {
@@ -122,18 +130,41 @@ void wire_put_bool(struct wire_writer *w, bool value)
         (void)msgpack_pack_false(&w->packer);
 }
 
+static void put_text(struct wire_writer *w, const char *text, size_t length)
+{
+    (void)msgpack_pack_str(&w->packer, length);
+    (void)msgpack_pack_str_body(&w->packer, text, length);
+}
+
+/* Names of files and the like may be any bytes; a reader would refuse the whole message. */
+static void put_repaired(struct wire_writer *w, const char *bytes, size_t length)
+{
+    char *text = malloc(length);
+
+    if (text == NULL) {
+        fail(w, ST_NOMEM);
+        return;
+    }
+    memcpy(text, bytes, length);
+    utf8_repair(text, length);
+    put_text(w, text, length);
+    free(text);
+}
+
 void wire_put_str(struct wire_writer *w, const char *text)
 {
     size_t length = text != NULL ? strlen(text) : 0;
 
-    (void)msgpack_pack_str(&w->packer, length);
-    (void)msgpack_pack_str_body(&w->packer, text, length);
+    if (utf8_valid(text, length))
+        put_text(w, text, length);
+    else
+        put_repaired(w, text, length);
 }
 
 void wire_put_bin(struct wire_writer *w, const void *bytes, size_t length)
 {
     if (length > UINT32_MAX) /* what a bin can hold; msgpack-c would cut it silently */
-        w->status = w->status == ST_OK ? ST_TOO_BIG : w->status;
+        fail(w, ST_TOO_BIG);
     (void)msgpack_pack_bin(&w->packer, length);
     (void)msgpack_pack_bin_body(&w->packer, bytes, length);
 }
@@ -141,6 +172,6 @@ void wire_put_bin(struct wire_writer *w, const void *bytes, size_t length)
 void wire_put_column(struct wire_writer *w, const struct column *c)
 {
     if (c->failed)
-        w->status = w->status == ST_OK ? ST_NOMEM : w->status;
+        fail(w, ST_NOMEM);
     wire_put_bin(w, c->bytes, c->length);
 }
