@@ -288,7 +288,9 @@ static void get_ticks(struct wire_reader *r, struct chunk_samples *s)
         return;
     for (uint32_t i = 0; i < s->group_count; i++)
         get_group_ticks(&t, s->groups[i].count, s);
-    table_finish(r, &t); /* ticks that no group claims are left over */
+    if (s->sample_count != t.rows) /* ticks that no group claims */
+        wire_fail(r, ST_INVALID);
+    table_finish(r, &t);
 }
 
 static void get_samples(struct wire_reader *r, struct chunk_samples *s)
