@@ -12,7 +12,7 @@
 struct api; /* opaque */
 
 struct api_options {
-    struct uv_loop_s *loop;
+    struct uv_loop_s *loop; /* questions run on its worker threads */
     struct store *store;
     struct control *control;
     struct ingest *ingest;
@@ -24,10 +24,11 @@ struct api_options {
 };
 
 enum status api_new(const struct api_options *options, struct api **out);
-/* No request may be unanswered: call after api_quiesce said so. */
-void api_free(struct api *a);
-/* Ends the streams, and calls `idle` once no question is running. */
+/* The order of the end: api_quiesce, on `idle` http_server_close, on `closed` api_free. */
+/* Ends the streams, refuses new requests, and calls `idle` on the loop once no command and no
+ * question is waiting for its answer. The store and control must live until then. */
 void api_quiesce(struct api *a, void (*idle)(void *arg), void *arg);
+void api_free(struct api *a); /* after the server is closed. NULL is fine */
 
 void api_handle(void *api, struct http_request *r); /* for http_options.handle */
 void api_session_changed(void *api, uint64_t session); /* for control_options.changed */
