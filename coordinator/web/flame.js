@@ -4,6 +4,7 @@
  * of show(), which refills everything, or requestDraw(). */
 
 const COVERAGE_GOOD = 0.99; /* below this share of the wanted time, coverage is shown as a warning */
+const TIP_GAP = 14; /* pixels between the pointer and the card */
 const CRUMBS_MAX = 5; /* longer paths keep their root and their last few */
 
 const byId = (id) => document.getElementById(id);
@@ -28,7 +29,6 @@ class FlamePage {
         this.painter.resize();
         this.showChoices();
         this.painter.draw();
-        this.show();
     }
 
     listen() {
@@ -228,10 +228,7 @@ class FlamePage {
         if (node >= 0) {
             this.painter.reveal(node);
             this.fillTip(node);
-            const box = this.painter.box(node);
-            const stage = byId('stage').getBoundingClientRect();
-            if (box)
-                this.placeTip(stage.left + box.x + Math.min(box.width / 2, 40), stage.top + box.y + box.height);
+            this.placeTipTowardsRoot(node);
         } else {
             this.hideTip();
         }
@@ -322,13 +319,23 @@ class FlamePage {
         byId('tip').hidden = true;
     }
 
+    /* Where it covers callers rather than the callees one is about to go to. */
+    placeTipTowardsRoot(node) {
+        const box = this.painter.box(node);
+        const stage = byId('stage').getBoundingClientRect();
+        if (!box)
+            return;
+        const y = this.painter.upright ? box.y + box.height : box.y - byId('tip').offsetHeight - 2 * TIP_GAP;
+        this.placeTip(stage.left + box.x + Math.min(box.width / 2, 40), stage.top + y);
+    }
+
     placeTip(x, y) {
-        const tip = byId('tip'), gap = 14;
+        const tip = byId('tip'), gap = TIP_GAP;
         const width = tip.offsetWidth, height = tip.offsetHeight;
-        const left = x + gap + width > innerWidth ? Math.max(4, x - gap - width) : x + gap;
-        const top = y + gap + height > innerHeight ? Math.max(4, y - gap - height) : y + gap;
-        tip.style.left = left + 'px';
-        tip.style.top = top + 'px';
+        const left = x + gap + width > innerWidth ? x - gap - width : x + gap;
+        const top = y + gap + height > innerHeight ? y - gap - height : y + gap;
+        tip.style.left = Math.max(4, left) + 'px';
+        tip.style.top = Math.max(4, top) + 'px';
     }
 }
 
@@ -420,9 +427,14 @@ function main() {
         if (!data)
             throw new Error('this page carries no data; fetch it from /flame, or write it with fleetprof flame -o FILE');
         const before = performance.now();
-        new FlamePage(new FlameModel(JSON.parse(data.textContent))).start();
+        const page = new FlamePage(new FlameModel(JSON.parse(data.textContent)));
+        page.start();
         root.dataset.paintMs = (performance.now() - before).toFixed(1);
-        root.dataset.ready = 'true';
+        /* the picture first, the table in its own turn */
+        setTimeout(() => {
+            page.show();
+            root.dataset.ready = 'true';
+        });
     } catch (e) {
         byId('empty').hidden = false;
         byId('empty').textContent = 'The profile cannot be shown: ' + e.message;

@@ -11,7 +11,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "D
 const KIND_TONES = {
     native: [62, 44, 0.095],
     kernel: [255, 36, 0.07],
-    named: [160, 30, 0.075],
+    named: [150, 40, 0.065],
     mark: [90, 0, 0.004],
 };
 

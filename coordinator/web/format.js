@@ -7,18 +7,16 @@ function formatCount(value) {
     return grouped.format(Math.round(value));
 }
 
-/* Cores: three digits that matter, without an exponent. */
+/* Cores, to a thousandth; a value below that is not rounded to nothing. */
 function formatCores(value) {
     const size = Math.abs(value);
     if (size === 0)
         return '0';
     if (size >= 1000)
         return formatCount(value);
-    if (size >= 100)
-        return value.toFixed(1);
-    if (size >= 1)
+    if (size >= 10)
         return value.toFixed(2);
-    if (size >= 0.1)
+    if (size >= 0.001)
         return value.toFixed(3);
     return size >= 0.0001 ? value.toFixed(4) : '<0.0001';
 }
