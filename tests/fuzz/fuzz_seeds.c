@@ -1,0 +1,106 @@
+/* fuzz_seeds - writes the first inputs of the fuzz targets: fuzz_seeds DIRECTORY.
+ * They come from the golden bytes, so a new layout seeds itself. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "common/symtab.h"
+#include "tests/support/chunk_maker.h"
+#include "tests/support/golden_chunk.h"
+#include "tests/support/golden_messages.h"
+#include "tests/support/hex.h"
+
+static const char *directory;
+
+/* `first`: a byte before the content, by which a target chooses what to do; negative: none. */
+static void write_seed(const char *target, unsigned number, int first, struct slice content)
+{
+    char path[4096];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, target);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        abort();
+    snprintf(path, sizeof(path), "%s/%s/seed-%u", directory, target, number);
+    f = fopen(path, "wb");
+    if (f == NULL)
+        abort();
+    if (first >= 0)
+        fputc(first, f);
+    fwrite(content.bytes, 1, content.length, f);
+    if (fclose(f) != 0)
+        abort();
+}
+
+static void write_hex_seed(const char *target, unsigned number, int first, const char *hex)
+{
+    struct blob bytes = hex_bytes(hex);
+
+    write_seed(target, number, first, blob_slice(&bytes));
+    blob_deinit(&bytes);
+}
+
+/* The plain bytes behind a packed seed. */
+static void write_plain_seed(const char *target, unsigned number, int first, struct blob *packed)
+{
+    struct blob plain = {0};
+
+    if (decompress(blob_slice(packed), CHUNK_PLAIN_MAX, &plain) != ST_OK)
+        abort();
+    write_seed(target, number, first, blob_slice(&plain));
+    blob_deinit(&plain);
+    blob_deinit(packed);
+}
+
+static void write_chunk_seeds(void)
+{
+    struct rng rng = rng_from(1);
+    struct chunk_shape shape = {.binaries = 3,
+                                .frames = 20,
+                                .stacks = 10,
+                                .depth = 5,
+                                .processes = 3,
+                                .threads = 5,
+                                .samples = 50};
+    struct chunk c = chunk_make(shape, &rng);
+
+    write_hex_seed("chunk", 0, 0, golden_chunk_packed);
+    write_hex_seed("chunk", 1, 1, golden_chunk_plain);
+    for (enum chunk_form form = CHUNK_WIRE; form <= CHUNK_STORED; form++) {
+        struct blob packed;
+
+        if (chunk_encode(&c, form, &packed) != ST_OK)
+            abort();
+        write_plain_seed("chunk", 2 + form, 1 + (int)form, &packed);
+    }
+    chunk_deinit(&c);
+}
+
+static void write_symtab_seed(void)
+{
+    struct symtab t = {0};
+    struct blob packed;
+
+    if (symtab_add(&t, 0x1000, 16, "main") != ST_OK || symtab_add(&t, 0x2000, 0, "f") != ST_OK ||
+        symtab_encode(&t, &packed) != ST_OK)
+        abort();
+    write_plain_seed("symtab", 0, -1, &packed);
+    symtab_deinit(&t);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: fuzz_seeds DIRECTORY\n");
+        return 2;
+    }
+    directory = argv[1];
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return 1;
+    for (unsigned i = 0; i < GOLDEN_MESSAGES; i++)
+        write_hex_seed("message", i, -1, golden_message_hex(i));
+    write_chunk_seeds();
+    write_symtab_seed();
+    return 0;
+}
