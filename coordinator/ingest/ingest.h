@@ -1,6 +1,8 @@
 /* ingest - chunks and symbols on their way into the store.
  * Takes a value (bytes of a packed chunk and who sent it), verifies it, translates its dictionary
- * into the store's ids on the writer thread, and reports once it is durable. Knows no sockets. */
+ * into the store's ids on the writer thread, and reports once it is durable. Knows no sockets.
+ * Loop thread; times are passed in. A dictionary at its limit costs stacks their names, never
+ * samples: what does not fit becomes the mark INGEST_FULL_MARK and is counted. */
 #ifndef COORDINATOR_INGEST_INGEST_H
 #define COORDINATOR_INGEST_INGEST_H
 
@@ -11,7 +13,17 @@
 #include "common/status.h"
 #include "coordinator/store/store.h"
 
-enum { INGEST_TEXT_MAX = 256 };
+#define INGEST_FULL_MARK "[dictionary full]"
+
+enum {
+    INGEST_TEXT_MAX = 256,
+    INGEST_UPLOADS_MAX = 32, /* symbol uploads in progress at once ... */
+    INGEST_UPLOAD_BYTES_MAX = 256 << 20, /* ... and their bytes together: two of the largest */
+    INGEST_UPLOAD_STALE_PARTS = 256, /* an upload that slept through this many parts of others
+                                        makes room when room is wanted */
+};
+/* How far a window may lie outside [profiler assigned, now]: clock offsets are estimates. */
+#define INGEST_CLOCK_SLACK_NS (3600 * NS_PER_S)
 
 struct ingest; /* opaque */
 
@@ -30,18 +42,29 @@ typedef void ingest_done(void *arg, const struct ingest_result *result);
 enum status ingest_new(struct store *store, struct ingest **out);
 void ingest_free(struct ingest *i);
 
-/* Copies `bytes`. `host` must own the chunk's profiler (records.h). `done` follows on the loop. */
-enum status ingest_chunk(struct ingest *i, const char *host, struct slice bytes, ingest_done *done,
-                         void *arg);
+/* Copies `bytes`. `host` must own the chunk's profiler (records.h). `done` follows on the loop, in
+ * the order of the calls. ST_NOMEM, ST_TOO_BIG (over CHUNK_PACKED_MAX): not taken, no `done`. */
+enum status ingest_chunk(struct ingest *i, const char *host, struct slice bytes, struct wall now,
+                         ingest_done *done, void *arg);
 
-/* Parts of one packed symtab; the last one is checked, stored and reported. At most one upload at a
- * time for each build id; ST_FULL: too many uploads at once; ST_INVALID: parts out of order. */
+/* One part of a packed symtab. The last one is checked, stored and reported by `done`; no other
+ * part is. Part 0 begins the upload anew, whoever had begun it; a message of 0 parts (the host has
+ * none) drops it.
+ * ST_NOT_FOUND: no stored chunk holds this build id; ST_EXISTS: its symbols are stored; ST_INVALID:
+ * parts out of order; ST_TOO_BIG: over SYMTAB_PACKED_MAX; ST_FULL: too many uploads at once, ask
+ * again later; ST_NOMEM. After any of these the upload is gone and `done` does not follow. */
 enum status ingest_symbols(struct ingest *i, const char *host, const struct symbols_part *part,
                            void (*done)(void *arg, const struct build_id *id, enum status st),
                            void *arg);
 
+/* Build ids of stored samples that still lack symbols, for asking again after a reconnect: at most
+ * `max`, from *cursor on (0 begins), which moves and is 0 again when the end was reached. */
+uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
+                                uint32_t max);
+
 struct ingest_counters {
     uint64_t chunks, duplicates, samples, bytes, refused[REFUSAL_REASONS];
+    uint64_t folded_samples; /* their stacks did not fit into the full dictionary */
     uint64_t symbol_tables, symbol_refused;
 };
 struct ingest_counters ingest_read_counters(const struct ingest *i);
