@@ -163,7 +163,7 @@ static void get_nodes(struct wire_reader *r, struct chunk_dictionary *d)
     for (; d->node_count < t.rows; d->node_count++)
         d->nodes[d->node_count] = (struct chunk_node){
             .parent = get_parent(&t, d->node_count),
-            .frame = table_get_delta_u32(&t, NODE_FRAME),
+            .frame = table_get_u32(&t, NODE_FRAME),
         };
     table_finish(r, &t);
 }

@@ -87,7 +87,7 @@ static void put_nodes(struct wire_writer *w, const struct chunk_dictionary *d)
         const struct chunk_node *n = &d->nodes[i];
 
         table_put(&t, NODE_UP, n->parent == CHUNK_NO_PARENT ? 0 : i - n->parent);
-        table_put_delta(&t, NODE_FRAME, n->frame);
+        table_put(&t, NODE_FRAME, n->frame); /* no delta: zstd finds call paths that recur */
     }
     table_write(w, &t, d->node_count, NODE_COLUMNS);
 }

@@ -328,8 +328,8 @@ static void indexes_outside_their_tables_are_refused(void **state)
 {
     (void)state;
     assert_patch("c404 00010100", "c404 00020100", ST_INVALID); /* a parent before the first */
-    assert_patch("c404 02020306", "c404 0202030a", ST_INVALID); /* frame of a node */
-    assert_patch("c404 02020306", "c404 01020306", ST_INVALID); /* -1 */
+    assert_patch("c404 01020003", "c404 01020005", ST_INVALID); /* frame of a node */
+    assert_patch("c403 040203", "c403 010203", ST_INVALID); /* leaf of -1 */
     assert_patch("c403 040203", "c403 080203", ST_INVALID); /* leaf */
     assert_patch("c403 000202", "c403 000204", ST_INVALID); /* thread of a group */
     assert_patch("c403 000002", "c403 000004", ST_INVALID); /* process of a thread */
