@@ -48,13 +48,17 @@ struct processes_counters {
 enum status processes_new(struct processes **out);
 void processes_free(struct processes *t);
 
-/* Reads all of /proc; for a start and for reconciliation. Only processes below `scope_cgroup` (an
- * absolute cgroup v2 directory) when it is not NULL. */
+/* Reads all of /proc; for a start, and now and then for what events did not tell. Processes that it
+ * does not meet have ended. Events are applied whatever their scope. Only processes below
+ * `scope_cgroup` (an absolute cgroup v2 directory) when it is not NULL. */
 enum status processes_scan(struct processes *t, const char *scope_cgroup);
 void processes_apply(struct processes *t, const struct sideband_event *event);
 
 /* Reads /proc for a pid that the table does not know; NULL: gone before it could be read. */
 const struct process *processes_find(struct processes *t, uint32_t pid);
+/* Tells the cgroup id of a sample of the process. When it changed, the process has moved since its
+ * labels were read, and they are read again (which changes its serial). Call before the look-up. */
+void processes_note_cgroup(struct processes *t, uint32_t pid, uint64_t cgroup);
 /* NULL: no executable mapping holds `address`. */
 const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t address);
 
