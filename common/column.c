@@ -60,7 +60,8 @@ void column_deinit(struct column *c)
     *c = (struct column){0};
 }
 
-uint64_t column_get(struct wire_reader *r)
+/* A number of more than one byte. */
+static uint64_t get_long(struct wire_reader *r)
 {
     const uint8_t *next = r->next;
     uint64_t value = 0;
@@ -68,7 +69,7 @@ uint64_t column_get(struct wire_reader *r)
     uint8_t byte;
 
     do {
-        if (r->status != ST_OK || next == r->end || shift > 63) {
+        if (next == r->end || shift > 63) {
             wire_fail(r, ST_INVALID);
             return 0;
         }
@@ -78,12 +79,21 @@ uint64_t column_get(struct wire_reader *r)
     } while (byte & 0x80);
 
     /* The tenth byte holds one bit; a last byte of zero says what a shorter form would have. */
-    if ((shift > 63 && byte > 1) || (shift > 7 && byte == 0)) {
+    if ((shift > 63 && byte > 1) || byte == 0) {
         wire_fail(r, ST_INVALID);
         return 0;
     }
     r->next = next;
     return value;
+}
+
+uint64_t column_get(struct wire_reader *r)
+{
+    if (r->status != ST_OK)
+        return 0;
+    if (r->next != r->end && *r->next < 0x80)
+        return *r->next++;
+    return get_long(r);
 }
 
 int64_t column_get_signed(struct wire_reader *r)
