@@ -72,6 +72,8 @@ static void put_ingest(FILE *f, const struct ingest *ingest)
     put(f, "ingest_duplicate_chunks_total", COUNTER, "Chunks that had come before.", n.duplicates);
     put(f, "ingest_samples_total", COUNTER, "Samples in the chunks that were taken.", n.samples);
     put(f, "ingest_bytes_total", COUNTER, "Packed bytes of the chunks that were taken.", n.bytes);
+    put(f, "ingest_folded_samples_total", COUNTER,
+        "Samples whose stacks did not fit into the full dictionary.", n.folded_samples);
     put_head(f, "ingest_refused_total", COUNTER, "Chunks that were refused, by reason.");
     for (unsigned i = 1; i < REFUSAL_REASONS; i++)
         put_labelled(f, "ingest_refused_total", "reason", refusal_name((enum refusal_reason)i),

@@ -117,6 +117,10 @@ static bool duration_field(struct call *c, json_t *body, uint64_t *out_ns)
     return false;
 }
 
+#define X(number, NAME, text, unit) " " text
+static const char event_names[] = EVENT_LIST(X);
+#undef X
+
 static bool event_field(struct call *c, json_t *body, enum event *out)
 {
     const char *text = "cpu";
@@ -125,7 +129,7 @@ static bool event_field(struct call *c, json_t *body, enum event *out)
         return false;
     if (event_parse(text, out))
         return true;
-    call_fail(c, ST_INVALID, "event '%.64s' is not known; cpu is", text);
+    call_fail(c, ST_INVALID, "event '%.64s': one of these would be accepted:%s", text, event_names);
     return false;
 }
 

@@ -5,16 +5,21 @@
 #include "coordinator/http/call.h"
 #include "coordinator/http/params.h"
 
+/* A plan that its host has not answered yet is running nowhere. */
+static const char *running_state(enum profiler_state s)
+{
+    return s == PROFILER_NONE ? "planned" : profiler_state_name(s);
+}
+
 static json_t *view_running(const struct agent_view *a)
 {
     json_t *list = json_array();
 
     for (uint32_t i = 0; list != NULL && i < a->running_count; i++) {
         const struct running_view *r = &a->running[i];
-        json_t *item =
-            json_pack("{s:o, s:s, s:o, s:s, s:o}", "profiler", json_id128(r->profiler), "event",
-                      event_name(r->event), "hz", json_hz(r->period_ns), "state",
-                      profiler_state_name(r->state), "reason", json_text(r->reason));
+        json_t *item = json_pack("{s:o, s:s, s:o, s:s, s:o}", "profiler", json_id128(r->profiler),
+                                 "event", event_name(r->event), "hz", json_hz(r->period_ns),
+                                 "state", running_state(r->state), "reason", json_text(r->reason));
 
         if (json_array_append_new(list, item) != 0) {
             json_decref(list);

@@ -55,9 +55,10 @@ static json_t *view_ingest(const struct ingest *ingest)
 {
     struct ingest_counters n = ingest_read_counters(ingest);
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "chunks", json_u64(n.chunks), "duplicates",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "chunks", json_u64(n.chunks), "duplicates",
                      json_u64(n.duplicates), "samples", json_u64(n.samples), "bytes",
-                     json_u64(n.bytes), "refused", view_refused(&n));
+                     json_u64(n.bytes), "folded_samples", json_u64(n.folded_samples), "refused",
+                     view_refused(&n));
 }
 
 static void add_counter(void *to, const char *name, uint64_t value)
