@@ -1,0 +1,79 @@
+/* config - fleetprofd's configuration: its keys, and what must hold between them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "coordinator/coordinator.h"
+#include "coordinator/uploads.h"
+
+#define KEY(key_name, key_type, key_fallback, key_min, key_max, key_help)                    \
+    {                                                                                        \
+        .name = #key_name, .type = (key_type),                                               \
+        .offset = offsetof(struct coordinator_config, key_name), .fallback = (key_fallback), \
+        .min = (key_min), .max = (key_max), .help = (key_help)                               \
+    }
+
+const struct config_key coordinator_config_keys[] = {
+    KEY(store, CONFIG_STRING, "/var/lib/fleetprof", 0, 0, "directory of the store"),
+    KEY(listen, CONFIG_LIST, NULL, 0, 0,
+        "where agents connect: tcp://ADDRESS:PORT or ipc://PATH; tcp://127.0.0.1:7100 by default"),
+    KEY(http_socket, CONFIG_STRING, "/run/fleetprof/api.sock", 0, 0, "UNIX socket of the API"),
+    KEY(http_host, CONFIG_STRING, "127.0.0.1", 0, 0, "loopback address of the API"),
+    KEY(http_port, CONFIG_U64, "7180", 0, 65535, "port of the API; 0: only the UNIX socket"),
+    KEY(map_bytes, CONFIG_BYTES, "0", 0, 0, "address space of one store file; 0: 64 GiB"),
+    KEY(window, CONFIG_U64, "8", 1, UPLOADS_MAX / 2, "chunks an agent may send unacknowledged"),
+    KEY(insecure_plain, CONFIG_BOOL, "false", 0, 0,
+        "let agents connect over a network without TLS"),
+};
+const size_t coordinator_config_key_count =
+    sizeof(coordinator_config_keys) / sizeof(coordinator_config_keys[0]);
+
+static bool is_loopback(const char *host, size_t length)
+{
+    static const char *const names[] = {"localhost", "::1", "[::1]"};
+
+    if (length > 4 && strncmp(host, "127.", 4) == 0)
+        return strspn(host, "0123456789.") >= length;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == length && strncmp(host, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+bool coordinator_url_is_remote(const char *url)
+{
+    const char *host = url + strlen("tcp://");
+    const char *colon;
+
+    if (strncmp(url, "ipc://", 6) == 0)
+        return false;
+    if (strncmp(url, "tcp://", 6) != 0)
+        return true; /* not a URL that we know: listening on it will say so */
+    colon = strrchr(host, ':');
+    return !is_loopback(host, colon != NULL ? (size_t)(colon - host) : strlen(host));
+}
+
+enum status coordinator_config_check(const struct coordinator_config *config,
+                                     char why[COORDINATOR_WHY_MAX])
+{
+    if (config->store == NULL || config->store[0] == '\0') {
+        snprintf(why, COORDINATOR_WHY_MAX, "store: a directory is needed");
+        return ST_INVALID;
+    }
+    for (unsigned i = 0; i < config->listen.count && !config->insecure_plain; i++) {
+        if (!coordinator_url_is_remote(config->listen.items[i]))
+            continue;
+        snprintf(why, COORDINATOR_WHY_MAX,
+                 "listen: %.200s can be reached over a network, and this version has no TLS; "
+                 "accepted are ipc://PATH and tcp://127.0.0.1:PORT, or say insecure_plain",
+                 config->listen.items[i]);
+        return ST_INVALID;
+    }
+    if (config->http_port != 0 && !is_loopback(config->http_host, strlen(config->http_host))) {
+        snprintf(why, COORDINATOR_WHY_MAX,
+                 "http_host: %.200s is not a loopback address; the API has no TLS and no tokens in "
+                 "this version",
+                 config->http_host);
+        return ST_INVALID;
+    }
+    return ST_OK;
+}
