@@ -7,6 +7,7 @@
 
 #include "common/symtab.h"
 #include "tests/support/chunk_maker.h"
+#include "tests/support/elf_image.h"
 #include "tests/support/golden_chunk.h"
 #include "tests/support/golden_messages.h"
 #include "tests/support/hex.h"
@@ -89,6 +90,29 @@ static void write_symtab_seed(void)
     symtab_deinit(&t);
 }
 
+static void write_elf_seeds(void)
+{
+    struct elf_image gnu = elf_image_make("GNU", 3), go = elf_image_make("Go", 4);
+
+    write_seed("elf", 0, -1, (struct slice){(const uint8_t *)&gnu, sizeof(gnu)});
+    write_seed("elf", 1, -1, (struct slice){(const uint8_t *)&go, sizeof(go)});
+}
+
+/* The first byte chooses the reader, see fuzz_proc.c. */
+static void write_proc_seeds(void)
+{
+    static const char *const texts[] = {
+        "42 (a) b) S 1 1 1 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 3 0 4711 1000000 500 1 1 1\n",
+        "55d000-55e000 r-xp 00001000 fe:00 1234    /usr/bin/cat\n7f0-7f8 rw-p 0 00:00 0 \n",
+        "4:memory:/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n0::/a.scope\n",
+        "ffffffffc0201000 t ext4_map\t[ext4]\n",
+    };
+
+    for (int i = 0; i < (int)(sizeof(texts) / sizeof(texts[0])); i++)
+        write_seed("proc", (unsigned)i, i,
+                   (struct slice){(const uint8_t *)texts[i], strlen(texts[i])});
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -102,5 +126,7 @@ int main(int argc, char **argv)
         write_hex_seed("message", i, -1, golden_message_hex(i));
     write_chunk_seeds();
     write_symtab_seed();
+    write_elf_seeds();
+    write_proc_seeds();
     return 0;
 }

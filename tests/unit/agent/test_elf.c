@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/elf_image.h"
 #include "tests/support/rng.h"
-#include "tests/unit/agent/elf_image.h"
 
 static volatile int sink;
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <mntent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,9 +20,11 @@
 
 #include <cmocka.h>
 
+#include "tests/support/cgroup2.h"
+
 enum { EXIT_SKIPPED = 77, NOBODY = 65534, WAIT_STEPS = 6000 /* of 10 ms */ };
 
-static char cgroup_path[512];
+static char cgroup_path[CGROUP2_PATH_MAX];
 static pid_t burner;
 
 struct seen { /* what a drain brought */
@@ -67,46 +67,15 @@ static void on_sample(void *arg, const struct sample *s)
         }
 }
 
-static bool find_cgroup2(char *out, size_t size)
-{
-    FILE *mounts = setmntent("/proc/self/mounts", "r");
-    struct mntent *m;
-    bool found = false;
-
-    while (!found && mounts != NULL && (m = getmntent(mounts)) != NULL) {
-        found = strcmp(m->mnt_type, "cgroup2") == 0;
-        if (found)
-            (void)snprintf(out, size, "%s", m->mnt_dir);
-    }
-    if (mounts != NULL)
-        endmntent(mounts);
-    return found;
-}
-
-static bool join_cgroup(void)
-{
-    char path[600];
-    FILE *f;
-
-    (void)snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup_path);
-    f = fopen(path, "we");
-    return f != NULL && fputs("0", f) >= 0 && fclose(f) == 0;
-}
-
 static int make_burner(void **state)
 {
-    char root[256];
-
     (void)state;
-    if (!find_cgroup2(root, sizeof(root)))
-        return -1;
-    (void)snprintf(cgroup_path, sizeof(cgroup_path), "%s/fleetprof-test-%d", root, (int)getpid());
-    if (mkdir(cgroup_path, 0755) != 0)
+    if (!cgroup2_make("", cgroup_path))
         return -1;
     burner = fork();
     if (burner == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (!join_cgroup())
+        if (!cgroup2_join(cgroup_path, 0))
             _exit(1);
         outer();
     }
@@ -327,12 +296,12 @@ static void a_plain_user_needs_two_capabilities_and_no_more(void **state)
 static bool may_sample(void)
 {
     struct sampler_options options = {0};
-    char why[SAMPLER_WHY_MAX] = "", root[256];
+    char why[SAMPLER_WHY_MAX] = "", root[CGROUP2_PATH_MAX];
     struct sampler *s = NULL;
     enum status st = sampler_open(&options, &s, why);
 
     sampler_close(s);
-    if (st == ST_OK && (geteuid() != 0 || !find_cgroup2(root, sizeof(root)))) {
+    if (st == ST_OK && (geteuid() != 0 || !cgroup2_find(root))) {
         (void)snprintf(why, sizeof(why), "needs root and a cgroup v2 mount");
         st = ST_UNSUPPORTED;
     }

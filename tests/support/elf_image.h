@@ -1,9 +1,10 @@
 /* elf_image - a small ELF executable built in memory, for tests to bend.
  * One executable segment whose address and offset are neither equal nor page aligned, one note
  * segment, a symbol table with two functions, a version, an object and an undefined function. */
-#ifndef TESTS_UNIT_AGENT_ELF_IMAGE_H
-#define TESTS_UNIT_AGENT_ELF_IMAGE_H
+#ifndef TESTS_SUPPORT_ELF_IMAGE_H
+#define TESTS_SUPPORT_ELF_IMAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
