@@ -147,6 +147,8 @@ static bool is_listed(const char *names, const char *name)
 {
     size_t length = strlen(name);
 
+    if (strchr(name, ' ') != NULL)
+        return false;
     for (const char *at = names; length > 0 && (at = strstr(at, name)) != NULL; at += length)
         if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return true;

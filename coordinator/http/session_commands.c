@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "coordinator/http/call.h"
+#include "coordinator/http/guard.h"
 #include "coordinator/http/view_sessions.h"
 
 enum {
@@ -77,6 +78,10 @@ static bool text_field(struct call *c, json_t *body, const char *name, size_t by
     if (json_string_length(value) > bytes_max) {
         call_fail(c, ST_INVALID, "%s has %zu bytes; up to %zu are accepted", name,
                   json_string_length(value), bytes_max);
+        return false;
+    }
+    if (!guard_text_is_clean(json_string_value(value))) {
+        call_fail(c, ST_INVALID, "%s must not hold control characters", name); /* for terminals */
         return false;
     }
     *out = json_string_value(value);

@@ -19,7 +19,7 @@ struct session_events {
     struct control *control;
     struct stream *streams;
     uv_timer_t timer;
-    uint64_t last_ms; /* loop time of the last sending */
+    uint64_t next_ms; /* loop time before which nothing is sent */
     bool stopping;
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -62,23 +62,35 @@ static void on_timer(uv_timer_t *t);
 
 static void schedule(struct session_events *e)
 {
-    uint64_t now = uv_now(e->timer.loop), due = e->last_ms + SESSION_EVENTS_MS;
+    uint64_t now = uv_now(e->timer.loop);
 
     if (!e->stopping && !uv_is_active((uv_handle_t *)&e->timer))
-        uv_timer_start(&e->timer, on_timer, due > now ? due - now : 0, 0);
+        uv_timer_start(&e->timer, on_timer, e->next_ms > now ? e->next_ms - now : 0, 0);
 }
 
-static void on_timer(uv_timer_t *t)
+/* Sends what is marked; true: something has to be tried again. */
+static bool send_marked(struct session_events *e)
 {
-    struct session_events *e = t->data;
     bool again = false;
 
-    e->last_ms = uv_now(t->loop);
     for (struct stream *s = e->streams; s != NULL; s = s->next) {
         if (s->changed && !s->ended)
             send_state(s);
         again = again || (s->changed && !s->ended);
     }
+    return again;
+}
+
+static void on_timer(uv_timer_t *t)
+{
+    struct session_events *e = t->data;
+    uint64_t began_ns = uv_hrtime(), took_ms;
+    bool again = send_marked(e);
+
+    took_ms = (uv_hrtime() - began_ns) / NS_PER_MS;
+    e->next_ms = uv_now(t->loop) + took_ms +
+                 (took_ms * SESSION_EVENTS_REST > SESSION_EVENTS_MS ? took_ms * SESSION_EVENTS_REST
+                                                                    : SESSION_EVENTS_MS);
     if (again)
         schedule(e);
 }

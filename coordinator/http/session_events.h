@@ -10,7 +10,11 @@
 #include "coordinator/control/control.h"
 #include "coordinator/http/server.h"
 
-enum { SESSION_EVENTS_MS = 200 }; /* at least, between two events of a stream */
+enum {
+    SESSION_EVENTS_MS = 200, /* at least, between two events of a stream */
+    SESSION_EVENTS_REST = 10, /* and this many times what the last round took: a session of 20,000
+                                 hosts is megabytes, and the loop has other work */
+};
 
 struct session_events; /* opaque */
 

@@ -128,6 +128,8 @@ static void faulty_commands_are_told_what_would_be_right(void **state)
         {"GET", "/api/v1/sessions/", NULL, 404, "not_found", "nothing at"},
         {"GET", "/api/v2/status", NULL, 404, "not_found", "/api/v1"},
         {"GET", "/api/v1/status/", NULL, 404, "not_found", ""},
+        {"POST", sessions, "{\"owner\":\"\\u001b[2J\"}", 400, "invalid", "control characters"},
+        {"GET", "/api/v1/top?from+to=1", NULL, 400, "invalid", "'from to'"},
         {"GET", "/api/v1/status?verbose=1", NULL, 400, "invalid", "'verbose'"},
         {"GET", "/api/v1/agents?select=zone%21", NULL, 400, "invalid", "select"},
         {"GET", "/api/v1/agents?select=a%3Db&select=a%3Dc", NULL, 400, "invalid", "twice"},
