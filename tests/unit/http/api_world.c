@@ -56,7 +56,7 @@ static void two_counters(void *arg, void (*visit)(void *to, const char *name, ui
 {
     (void)arg;
     visit(to, "frames_in", 7);
-    visit(to, "open", 1);
+    visit(to, "connections_open", 1);
 }
 
 static void open_store(struct api_world *w)

@@ -296,7 +296,7 @@ static void metrics_are_in_the_form_that_prometheus_wants(void **state)
     assert_non_null(strstr(w->client->received, "text/plain; version=0.0.4"));
     assert_non_null(strstr(client_body(w->client), "\nfleetprof_control_session_starts_total 1\n"));
     assert_non_null(strstr(client_body(w->client), "\nfleetprof_link_frames_in_total 7\n"));
-    assert_non_null(strstr(client_body(w->client), "\nfleetprof_link_open 1\n"));
+    assert_non_null(strstr(client_body(w->client), "\nfleetprof_link_connections_open 1\n"));
     assert_metrics_are_clean((char *)(uintptr_t)client_body(w->client));
 }
 
