@@ -49,7 +49,7 @@ enum {
     X(4, MARK, "synthetic: says why a stack is cut or has no frames")
 
 enum frame_kind {
-#define X(number, NAME, help) FRAME_##NAME = number,
+#define X(number, NAME, help) FRAME_##NAME = (number),
     FRAME_KIND_LIST(X)
 #undef X
 };

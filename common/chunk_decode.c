@@ -170,25 +170,19 @@ static void get_nodes(struct wire_reader *r, struct chunk_dictionary *d)
 
 static void get_dictionary(struct wire_reader *r, struct chunk_dictionary *d)
 {
+    static void (*const tables[])(struct wire_reader *, struct chunk_dictionary *) = {
+        [DICTIONARY_STRINGS] = get_strings,
+        [DICTIONARY_BINARIES] = get_binaries,
+        [DICTIONARY_FRAMES] = get_frames,
+        [DICTIONARY_NODES] = get_nodes,
+    };
     uint64_t key = 0;
 
     for (uint32_t n = wire_get_map(r, CHUNK_KEYS_MAX); n > 0 && wire_key(r, &key); n--) {
-        switch (key) {
-        case DICTIONARY_STRINGS:
-            get_strings(r, d);
-            break;
-        case DICTIONARY_BINARIES:
-            get_binaries(r, d);
-            break;
-        case DICTIONARY_FRAMES:
-            get_frames(r, d);
-            break;
-        case DICTIONARY_NODES:
-            get_nodes(r, d);
-            break;
-        default:
+        if (key <= DICTIONARY_KEYS)
+            tables[key](r, d);
+        else
             wire_skip(r);
-        }
     }
 }
 
@@ -295,28 +289,18 @@ static void get_ticks(struct wire_reader *r, struct chunk_samples *s)
 
 static void get_samples(struct wire_reader *r, struct chunk_samples *s)
 {
+    static void (*const tables[])(struct wire_reader *, struct chunk_samples *) = {
+        [SAMPLES_LABELS] = get_labels,   [SAMPLES_PROCESSES] = get_processes,
+        [SAMPLES_THREADS] = get_threads, [SAMPLES_GROUPS] = get_groups,
+        [SAMPLES_TICKS] = get_ticks,
+    };
     uint64_t key = 0;
 
     for (uint32_t n = wire_get_map(r, CHUNK_KEYS_MAX); n > 0 && wire_key(r, &key); n--) {
-        switch (key) {
-        case SAMPLES_LABELS:
-            get_labels(r, s);
-            break;
-        case SAMPLES_PROCESSES:
-            get_processes(r, s);
-            break;
-        case SAMPLES_THREADS:
-            get_threads(r, s);
-            break;
-        case SAMPLES_GROUPS:
-            get_groups(r, s);
-            break;
-        case SAMPLES_TICKS:
-            get_ticks(r, s);
-            break;
-        default:
+        if (key <= SAMPLES_KEYS)
+            tables[key](r, s);
+        else
             wire_skip(r);
-        }
     }
 }
 

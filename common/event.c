@@ -1,48 +1,46 @@
 #include "common/event.h"
 
+#include <stddef.h>
 #include <string.h>
+
+static const struct row {
+    enum event event;
+    const char *name, *unit;
+} rows[] = {{EVENT_NONE, "none", ""},
+#define X(number, NAME, text, unit) {EVENT_##NAME, text, unit},
+            EVENT_LIST(X)
+#undef X
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static const struct row *find_row(uint64_t number)
+{
+    for (unsigned i = 0; i < ROWS; i++)
+        if (number == (uint64_t)rows[i].event)
+            return &rows[i];
+    return NULL;
+}
 
 const char *event_name(enum event e)
 {
-    switch (e) {
-    case EVENT_NONE:
-        return "none";
-#define X(number, NAME, text, unit) \
-    case EVENT_##NAME:              \
-        return text;
-        EVENT_LIST(X)
-#undef X
-    }
-    return "unknown";
+    const struct row *row = find_row((uint64_t)e);
+
+    return row != NULL ? row->name : "unknown";
 }
 
 const char *event_unit(enum event e)
 {
-    switch (e) {
-    case EVENT_NONE:
-        return "";
-#define X(number, NAME, text, unit) \
-    case EVENT_##NAME:              \
-        return unit;
-        EVENT_LIST(X)
-#undef X
-    }
-    return "";
+    const struct row *row = find_row((uint64_t)e);
+
+    return row != NULL ? row->unit : "";
 }
-
-static const enum event events[] = {
-#define X(number, NAME, text, unit) EVENT_##NAME,
-    EVENT_LIST(X)
-#undef X
-};
-
-enum { EVENTS = sizeof(events) / sizeof(events[0]) };
 
 bool event_parse(const char *text, enum event *out)
 {
-    for (unsigned i = 0; i < EVENTS; i++) {
-        if (strcmp(text, event_name(events[i])) == 0) {
-            *out = events[i];
+    for (unsigned i = 1; i < ROWS; i++) { /* "none" is no event */
+        if (strcmp(text, rows[i].name) == 0) {
+            *out = rows[i].event;
             return true;
         }
     }
@@ -51,11 +49,10 @@ bool event_parse(const char *text, enum event *out)
 
 bool event_from_number(uint64_t number, enum event *out)
 {
-    for (unsigned i = 0; i < EVENTS; i++) {
-        if (number == (uint64_t)events[i]) {
-            *out = events[i];
-            return true;
-        }
-    }
-    return false;
+    const struct row *row = find_row(number);
+
+    if (row == NULL || row->event == EVENT_NONE)
+        return false;
+    *out = row->event;
+    return true;
 }

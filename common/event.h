@@ -12,7 +12,7 @@
 
 enum event {
     EVENT_NONE = 0,
-#define X(number, NAME, text, unit) EVENT_##NAME = number,
+#define X(number, NAME, text, unit) EVENT_##NAME = (number),
     EVENT_LIST(X)
 #undef X
 };

@@ -17,7 +17,7 @@
     X(4, SPOOL, "spool_dropped", "the agent's spool was full and gave up a chunk")
 
 enum loss {
-#define X(number, NAME, text, help) LOSS_##NAME = number,
+#define X(number, NAME, text, help) LOSS_##NAME = (number),
     LOSS_LIST(X)
 #undef X
         LOSS_KINDS

