@@ -32,8 +32,9 @@ static const struct command commands[] = {
      "\vWith --owner, only when the session is NAME's.", command_stop},
     {"rate", "ID --hz N", 1, 1, OPTION_BIT(HZ), "change the rate of a running session", NULL,
      command_rate},
-    {"sessions", "[ID]", 0, 1, 0, "all sessions, the newest first, or one with its hosts", NULL,
-     command_sessions},
+    {"sessions", "[ID]", 0, 1, OPTION_BIT(LIMIT),
+     "all sessions, the newest first, or one with its hosts",
+     "\vThe newest hundred, unless --limit says otherwise.", command_sessions},
     {"watch", "ID", 1, 1, 0, "follow a session to its end",
      "\vWith --json, one line for each state of the session. Ctrl-C ends the watching, not the "
      "session.",

@@ -51,7 +51,9 @@ void print_coverage(struct cli *c, const char *label, const struct json_t *cover
     snprintf(text, sizeof(text), "%s lost", format_percent(lost, number));
     print_part(c, lost > 0, text);
     format_count(field_number(coverage, "samples"), number);
-    if (low == high)
+    if (high == 0)
+        snprintf(text, sizeof(text), "%s samples", number);
+    else if (low == high)
         snprintf(text, sizeof(text), "%s samples at %g Hz", number, low);
     else
         snprintf(text, sizeof(text), "%s samples at %g to %g Hz", number, low, high);

@@ -34,7 +34,7 @@ static void print_ingest(struct cli *c, const struct json_t *ingest)
     char refused[PAIRS_MAX];
 
     field_nonzero(field(ingest, "refused"), refused, sizeof(refused));
-    fprintf(c->out, "ingest    %s chunks, %s samples, %s, %s duplicates since the start\n",
+    fprintf(c->out, "ingest    %s chunks, %s samples, %s since the start; duplicates: %s\n",
             format_count(field_number(ingest, "chunks"), chunks),
             format_count(field_number(ingest, "samples"), samples),
             format_bytes(field_number(ingest, "bytes"), bytes),

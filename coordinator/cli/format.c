@@ -25,17 +25,25 @@ const char *format_count(double value, char text[FORMAT_MAX])
     return text;
 }
 
+/* What would be rounded to nothing is said to be small instead. */
+#define CORES_SHOWN_MIN 0.0005
+
 const char *format_cores(double value, char text[FORMAT_MAX])
 {
-    snprintf(text, FORMAT_MAX, fabs(value) < 100 ? "%.3f" : "%.1f", value);
+    if (value > 0 && value < CORES_SHOWN_MIN)
+        snprintf(text, FORMAT_MAX, "<0.001");
+    else
+        snprintf(text, FORMAT_MAX, fabs(value) < 100 ? "%.3f" : "%.1f", value);
     return text;
 }
 
 const char *format_interval(double value, double low, double high, char text[FORMAT_MAX])
 {
     double half = fmax(high - value, value - low);
+    char cores[FORMAT_MAX];
 
-    snprintf(text, FORMAT_MAX, fabs(value) < 100 ? "%.3f ±%.3f" : "%.1f ±%.1f", value, half);
+    format_cores(value, cores);
+    snprintf(text, FORMAT_MAX, fabs(value) < 100 ? "%s ±%.3f" : "%s ±%.1f", cores, half);
     return text;
 }
 

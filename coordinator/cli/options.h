@@ -32,7 +32,7 @@
       "what a row is: function (the default), binary, service, host, thread, or several joined "  \
       "by commas")                                                                                \
     X(LIMIT, "limit", 0, "N", check_limit, "a whole number; 0 prints all rows",                   \
-      "rows to print (default: 20; 0: all)")                                                      \
+      "rows to print (default of a ranking: 20; 0: all)")                                         \
     X(ALL, "all", 0, NULL, NULL, "", "print rows within the noise too")                           \
     X(HZ, "hz", 0, "N", check_hz, "a whole number from 1 to 10000",                               \
       "samples a second and CPU (default for a start: 99)")                                       \

@@ -47,16 +47,35 @@ static enum outcome fetch(struct cli *c, const struct options *o, const struct p
     return outcome;
 }
 
-enum outcome command_flame(struct cli *c, const struct options *o)
+/* An option that would be ignored is refused. */
+static enum outcome check_sides(struct cli *c, const struct options *o)
 {
-    struct path p;
-    bool json = options_has(o, OPTION_JSON);
-    enum outcome outcome;
+    bool window = options_has(o, OPTION_SESSION) || options_has(o, OPTION_FROM) ||
+                  options_has(o, OPTION_TO) || options_has(o, OPTION_SELECT);
+    bool sides = options_has(o, OPTION_SELECT_A) || options_has(o, OPTION_SELECT_B);
 
     if (o->argument_count == 1)
         return cli_fail(c, OUTCOME_USAGE,
                         "'%s' is one side; give two to compare, or --session for one",
                         o->argument[0]);
+    if (o->argument_count == 2 && window)
+        return cli_fail(c, OUTCOME_USAGE,
+                        "two sides are windows themselves; narrow them with --select-a and "
+                        "--select-b, and leave --session, --from, --to and --select away");
+    if (o->argument_count == 0 && sides)
+        return cli_fail(c, OUTCOME_USAGE,
+                        "--select-a and --select-b narrow two sides; give A and B, or --select");
+    return OUTCOME_DONE;
+}
+
+enum outcome command_flame(struct cli *c, const struct options *o)
+{
+    struct path p;
+    bool json = options_has(o, OPTION_JSON);
+    enum outcome outcome = check_sides(c, o);
+
+    if (outcome != OUTCOME_DONE)
+        return outcome;
     if (!json && is_to_stdout(o) && c->screen.terminal)
         return cli_fail(c, OUTCOME_USAGE, "the page is for a browser; give -o FILE.html");
     path_begin(&p, "/flame");

@@ -12,6 +12,7 @@ enum {
     HTTP_MULTIPLE = 300, /* the first code that is no success */
     HTTP_INVALID = 400,
     HTTP_NOT_FOUND = 404,
+    SESSION_ID_DIGITS = 16,
     MESSAGE_SHOWN_MAX = 300, /* bytes of an answer that is not the API's */
 };
 
@@ -172,23 +173,27 @@ void print_as_is(struct cli *c, const struct reply *r)
 
 /* ---- sessions and windows ---- */
 
-/* The id that `given` begins or is, among all sessions. */
+static bool is_whole_id(const char *text)
+{
+    return strlen(text) == SESSION_ID_DIGITS &&
+           strspn(text, "0123456789abcdef") == SESSION_ID_DIGITS;
+}
+
+/* The one id that begins with `given`. */
 static enum outcome pick_session(struct cli *c, const struct json_t *sessions, const char *given,
                                  char out[SESSION_ID_MAX])
 {
     char id[FIELD_ID_MAX];
     size_t found = 0;
 
-    snprintf(out, SESSION_ID_MAX, "%s", given);
     for (size_t i = 0; i < field_count(sessions); i++) {
         field_id(field_at(sessions, i), "id", id);
-        if (strcmp(id, given) == 0) {
-            snprintf(out, SESSION_ID_MAX, "%s", id);
-            return OUTCOME_DONE;
-        }
         if (strncmp(id, given, strlen(given)) == 0 && found++ == 0)
             snprintf(out, SESSION_ID_MAX, "%s", id);
     }
+    if (found == 0)
+        return cli_fail(c, OUTCOME_NOT_FOUND,
+                        "no session's id begins with '%s'; fleetprof sessions lists them", given);
     if (found > 1)
         return cli_fail(c, OUTCOME_USAGE,
                         "'%s' begins the ids of %zu sessions; give more of it (fleetprof sessions "
@@ -201,14 +206,20 @@ enum outcome resolve_session(struct cli *c, const char *given, char out[SESSION_
 {
     struct path p;
     json_t *answer = NULL;
+    bool newest = strcmp(given, "last") == 0;
 
+    if (is_whole_id(given)) {
+        snprintf(out, SESSION_ID_MAX, "%s", given);
+        return OUTCOME_DONE;
+    }
     path_begin(&p, "/sessions");
+    path_add(&p, "limit", newest ? "1" : "0"); /* 0: all */
     enum outcome outcome = ask_json(c, &p, &answer);
     if (outcome != OUTCOME_DONE)
         return outcome;
 
     const struct json_t *sessions = field(answer, "sessions");
-    if (strcmp(given, "last") != 0)
+    if (!newest)
         outcome = pick_session(c, sessions, given, out);
     else if (field_count(sessions) == 0)
         outcome =

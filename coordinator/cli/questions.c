@@ -123,10 +123,10 @@ static void print_diff(struct cli *c, const struct options *o, const struct json
     else
         fputs("Nothing changed beyond the noise of sampling.\n", c->out);
     if (limit > 0 && told > limit)
-        fprintf(c->out, "%s more rows changed; --limit 0 prints all\n",
+        fprintf(c->out, "%s more; --limit 0 prints all\n",
                 format_count((double)(told - limit), text));
     if (noise > 0)
-        fprintf(c->out, "%s rows within the noise are hidden; --all prints them\n",
+        fprintf(c->out, "%s more within the noise of sampling; --all prints them\n",
                 format_count((double)noise, text));
     grid_free(g);
 }

@@ -51,8 +51,12 @@ static void add_session(struct grid *g, const struct json_t *s)
     grid_cell(g, "%s", field_text(s, "note"));
 }
 
-static void print_sessions(struct cli *c, const struct json_t *sessions)
+static void print_sessions(struct cli *c, const struct json_t *answer)
 {
+    const struct json_t *sessions = field(answer, "sessions");
+    double rest = field_number(answer, "total") - (double)field_count(sessions);
+    char count[FORMAT_MAX];
+
     if (field_count(sessions) == 0) {
         fputs("No session yet. Start one with: fleetprof start '*' --for 30s --wait\n", c->out);
         return;
@@ -62,6 +66,8 @@ static void print_sessions(struct cli *c, const struct json_t *sessions)
         add_session(g, field_at(sessions, i));
     grid_print(g, c->out, &c->screen);
     grid_free(g);
+    if (rest > 0)
+        fprintf(c->out, "%s older ones; --limit 0 prints all\n", format_count(rest, count));
 }
 
 static bool delivered_nothing(const struct json_t *host)
@@ -130,7 +136,7 @@ static enum outcome judge(struct cli *c, const struct json_t *s)
 
 /* ---- sessions ---- */
 
-/* GET /sessions or /sessions/ID, with or without the rest that `ask_session` adds. */
+/* /sessions/ID, or /sessions/ID/REST. */
 static enum outcome session_path(struct cli *c, const char *given, const char *rest, struct path *p)
 {
     char id[SESSION_ID_MAX];
@@ -153,6 +159,7 @@ enum outcome command_sessions(struct cli *c, const struct options *o)
     enum outcome outcome = OUTCOME_DONE;
 
     path_begin(&p, "/sessions");
+    path_add(&p, "limit", options_text(o, OPTION_LIMIT, NULL));
     if (o->argument_count > 0)
         outcome = session_path(c, o->argument[0], NULL, &p);
     if (outcome == OUTCOME_DONE)
@@ -164,7 +171,7 @@ enum outcome command_sessions(struct cli *c, const struct options *o)
     else if ((outcome = parse_reply(c, &r, &json)) == OUTCOME_DONE && o->argument_count > 0)
         print_session(c, json);
     else if (outcome == OUTCOME_DONE)
-        print_sessions(c, field(json, "sessions"));
+        print_sessions(c, json);
     json_decref(json);
     reply_deinit(&r);
     return outcome;
@@ -189,8 +196,9 @@ static enum outcome change_session(struct cli *c, const struct options *o, const
     if (options_has(o, OPTION_JSON))
         print_as_is(c, &r);
     else if ((outcome = parse_reply(c, &r, &s)) == OUTCOME_DONE)
-        fprintf(c->out, "session %s: %s, %g Hz, %zu hosts, %s samples\n", field_id(s, "id", id),
+        fprintf(c->out, "session %s: %s, %g Hz, %zu host%s, %s samples\n", field_id(s, "id", id),
                 field_text(s, "state"), field_number(s, "hz"), field_count(field(s, "hosts")),
+                field_count(field(s, "hosts")) == 1 ? "" : "s",
                 format_count(field_number(s, "samples"), samples));
     json_decref(s);
     reply_deinit(&r);
