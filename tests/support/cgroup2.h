@@ -42,7 +42,7 @@ static inline bool cgroup2_make(const char *suffix, char path[CGROUP2_PATH_MAX])
 
 static inline bool cgroup2_join(const char *path, pid_t pid) /* 0: the caller itself */
 {
-    char procs[CGROUP2_PATH_MAX + 16];
+    char procs[CGROUP2_PATH_MAX + 64];
     bool written;
     FILE *f;
 
