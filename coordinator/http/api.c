@@ -25,45 +25,38 @@ static const struct route routes[] = {
 
 /* ---- answers ---- */
 
-/* status, HTTP code, the error's code */
-#define ERROR_LIST(X)               \
-    X(OK, 200, "ok")                \
-    X(NOMEM, 500, "failed")         \
-    X(INVALID, 400, "invalid")      \
-    X(NOT_FOUND, 404, "not_found")  \
-    X(EXISTS, 409, "bad_state")     \
-    X(FULL, 429, "limit")           \
-    X(TOO_BIG, 413, "too_big")      \
-    X(BAD_STATE, 409, "bad_state")  \
-    X(UNSUPPORTED, 400, "invalid")  \
-    X(DENIED, 403, "denied")        \
-    X(TIMEOUT, 503, "unavailable")  \
-    X(CLOSED, 503, "unavailable")   \
-    X(NO_SPACE, 503, "unavailable") \
-    X(IO, 500, "failed")
+struct error_form {
+    unsigned code; /* of HTTP */
+    const char *name;
+};
 
-unsigned call_code(enum status st)
+static struct error_form error_form(enum status st)
 {
     switch (st) {
-#define X(name, code, text) \
-    case ST_##name:         \
-        return code;
-        ERROR_LIST(X)
-#undef X
+    case ST_INVALID:
+    case ST_UNSUPPORTED:
+        return (struct error_form){400, "invalid"};
+    case ST_DENIED:
+        return (struct error_form){403, "denied"};
+    case ST_NOT_FOUND:
+        return (struct error_form){404, "not_found"};
+    case ST_EXISTS:
+    case ST_BAD_STATE:
+        return (struct error_form){409, "bad_state"};
+    case ST_TOO_BIG:
+        return (struct error_form){413, "too_big"};
+    case ST_FULL:
+        return (struct error_form){429, "limit"};
+    case ST_TIMEOUT:
+    case ST_CLOSED:
+    case ST_NO_SPACE:
+        return (struct error_form){503, "unavailable"};
+    case ST_OK:
+    case ST_NOMEM:
+    case ST_IO:
+        break;
     }
-    return 500;
-}
-
-static const char *error_code(enum status st)
-{
-    switch (st) {
-#define X(name, code, text) \
-    case ST_##name:         \
-        return text;
-        ERROR_LIST(X)
-#undef X
-    }
-    return "failed";
+    return (struct error_form){500, "failed"};
 }
 
 void call_answer(struct call *c, unsigned code, json_t *value)
@@ -98,7 +91,7 @@ void call_fail(struct call *c, enum status st, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    call_answer(c, call_code(st), error_object(error_code(st), message));
+    call_answer(c, error_form(st).code, error_object(error_form(st).name, message));
 }
 
 static void fail_method(struct call *c, const char *allow)

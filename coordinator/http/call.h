@@ -46,8 +46,6 @@ void call_answer_text(struct call *c, const char *media_type, struct slice text)
 void call_fail(struct call *c, enum status st, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-unsigned call_code(enum status st); /* of HTTP: ST_INVALID is 400 */
-
 /* To be called whenever a command or question has ended: quiescing waits for it. */
 void api_check_idle(struct api *a);
 

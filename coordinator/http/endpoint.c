@@ -115,7 +115,7 @@ static bool parse_loopback(const char *host, uint16_t port, union address *out, 
 static enum status bind_tcp(struct endpoint *e, const char *name, const union address *address,
                             socklen_t length, char why[ENDPOINT_WHY_MAX])
 {
-    union address bound;
+    union address bound = {0};
     int on = 1;
 
     if (setsockopt(e->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)

@@ -16,7 +16,10 @@ static const char event_names[] = EVENT_LIST(X);
 static const char by_names[] = RANK_BY_LIST(X);
 #undef X
 
-enum { SHOWN = 200 }; /* bytes of a faulty value that an error repeats */
+enum {
+    SHOWN = 200, /* bytes of a faulty value that an error repeats */
+    FROM_MAX = 80, /* bytes of the first half of from..to: twice the longest time that we write */
+};
 
 bool params_selector(struct call *c, const char *name, struct selector **out)
 {
@@ -122,7 +125,7 @@ static bool parse_side(struct call *c, const char *name, const char *select,
                        struct question_side *side)
 {
     const char *text = http_query(c->request, name), *dots;
-    char from[WHEN_TEXT_MAX * 2];
+    char from[FROM_MAX];
     bool fine;
 
     if (text == NULL) {
@@ -133,8 +136,8 @@ static bool parse_side(struct call *c, const char *name, const char *select,
     if (dots == NULL) {
         fine = parse_session(c, name, text, side);
     } else {
-        (void)snprintf(from, sizeof(from), "%.*s",
-                       dots - text < WHEN_TEXT_MAX * 2 ? (int)(dots - text) : 0, text);
+        (void)snprintf(from, sizeof(from), "%.*s", dots - text < FROM_MAX ? (int)(dots - text) : 0,
+                       text);
         fine = parse_span(c, name, from, dots + 2, side);
     }
     return fine && parse_select(c, select, side);

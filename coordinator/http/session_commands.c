@@ -11,10 +11,9 @@
 #include "coordinator/http/guard.h"
 #include "coordinator/http/view_sessions.h"
 
-enum {
-    DURATION_DEFAULT_S = 30,
-    USER_BUFFER = 4096, /* bytes of a passwd entry; longer ones are shown by number */
-};
+enum { USER_BUFFER = 4096 }; /* bytes of a passwd entry; longer ones are shown by number */
+
+#define DURATION_DEFAULT_NS (30 * NS_PER_S)
 
 /* ---- bodies ---- */
 
@@ -110,7 +109,7 @@ static bool duration_field(struct call *c, json_t *body, uint64_t *out_ns)
     double longest_s = (double)CONTROL_SESSION_NS_MAX / (double)NS_PER_S, seconds;
 
     if (value == NULL) {
-        *out_ns = DURATION_DEFAULT_S * NS_PER_S;
+        *out_ns = DURATION_DEFAULT_NS;
         return true;
     }
     seconds = json_number_value(value); /* 0 when it is none */

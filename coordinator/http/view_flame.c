@@ -83,7 +83,7 @@ static void put_weights(FILE *f, const char *column, const double *ns, uint32_t 
 
 static json_t *title_of(const struct question *q)
 {
-    char title[QUESTION_TITLE_MAX * 2 + sizeof(" against ")];
+    char title[2 * sizeof(q->sides[0].text) + sizeof(" against ")];
 
     if (q->side_count == 1)
         return json_text(q->sides[0].text);
