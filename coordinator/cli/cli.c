@@ -11,7 +11,7 @@
     "\vThe window is --session ID, or --from and --to; without either, the last hour. --select " \
     "narrows it to some hosts and processes."
 
-enum { NAME_MAX_BYTES = 64, TEXT_MAX_BYTES = 2048 };
+enum { TEXT_MAX_BYTES = 2048 }; /* of a command's help, without its options */
 
 static const struct command commands[] = {
     {"status", NULL, 0, 0, 0, "coordinator, store and fleet at a glance", NULL, command_status},
@@ -78,7 +78,7 @@ static void print_help(FILE *out)
           "Profile a fleet: start sessions, see what the CPUs are busy with, compare.\n\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++) {
-        char usage[NAME_MAX_BYTES];
+        char usage[CLI_NAME_MAX];
 
         snprintf(usage, sizeof(usage), "%s %s", commands[i].name,
                  commands[i].arguments != NULL ? commands[i].arguments : "");
@@ -132,17 +132,19 @@ static enum outcome connect_client(struct cli *c, const char *url)
 static enum outcome run_command(struct cli *c, const struct command *command, int argc, char **argv,
                                 const char *url)
 {
-    char name[NAME_MAX_BYTES], text[TEXT_MAX_BYTES];
+    char text[TEXT_MAX_BYTES];
     struct options o;
 
-    snprintf(name, sizeof(name), PROGRAM " %s", command->name);
+    snprintf(c->name, sizeof(c->name), PROGRAM " %s", command->name);
     snprintf(text, sizeof(text), "%s%s", command->summary,
              command->detail != NULL ? command->detail : "");
-    struct usage usage = {
-        name, command->arguments, command->arguments_min, command->arguments_max, command->accepts,
-        text};
-    c->name = name;
-    argv[0] = name; /* what argp and getopt call the program */
+    struct usage usage = {.name = c->name,
+                          .arguments = command->arguments,
+                          .arguments_min = command->arguments_min,
+                          .arguments_max = command->arguments_max,
+                          .accepts = command->accepts,
+                          .text = text};
+    argv[0] = c->name; /* what argp and getopt call the program */
     switch (options_read(&usage, argc, argv, c->out, c->err, &o)) {
     case OPTIONS_HELPED:
         return OUTCOME_DONE;
@@ -156,7 +158,6 @@ static enum outcome run_command(struct cli *c, const struct command *command, in
         outcome = command->run(c, &o);
     client_free(c->client);
     c->client = NULL;
-    c->name = PROGRAM; /* `name` ends here */
     return outcome;
 }
 

@@ -20,8 +20,10 @@ enum outcome {
     OUTCOME_NOT_FOUND = 4,
 };
 
+enum { CLI_NAME_MAX = 64 }; /* bytes, with the NUL */
+
 struct cli {
-    const char *name; /* "fleetprof top": what its messages begin with */
+    char name[CLI_NAME_MAX]; /* "fleetprof top": what its messages begin with */
     struct client *client;
     FILE *out, *err;
     struct screen screen; /* of `out` */

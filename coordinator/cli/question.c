@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "coordinator/cli/field.h"
@@ -18,14 +17,11 @@ enum {
 
 /* ---- paths ---- */
 
-void path_begin(struct path *p, const char *format, ...)
+void path_begin(struct path *p, const char *path)
 {
-    va_list arguments;
+    int length = snprintf(p->text, sizeof(p->text), "%s", path);
 
-    *p = (struct path){0};
-    va_start(arguments, format);
-    int length = vsnprintf(p->text, sizeof(p->text), format, arguments);
-    va_end(arguments);
+    p->has_query = false;
     p->too_long = length < 0 || (size_t)length >= sizeof(p->text);
     p->length = p->too_long ? 0 : (size_t)length;
 }

@@ -17,7 +17,7 @@ struct path {
     bool too_long;
 };
 
-void path_begin(struct path *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void path_begin(struct path *p, const char *path); /* "/sessions": below /api/v1 */
 /* key=value, escaped; nothing when `value` is NULL. */
 void path_add(struct path *p, const char *key, const char *value);
 /* One segment of the path, escaped. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,9 @@ struct heard {
 static bool each(void *arg, const char *data)
 {
     struct heard *h = arg;
+    size_t at = strlen(h->all);
 
-    strcat(h->all, data);
-    strcat(h->all, "|");
+    snprintf(h->all + at, sizeof(h->all) - at, "%s|", data);
     return ++h->count != h->leave_after;
 }
 
