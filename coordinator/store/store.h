@@ -82,13 +82,14 @@ enum status store_txn_chunk(struct store_txn *t, const struct chunk_info *info,
                             struct slice stored);
 
 struct store_write { /* the submitter's; alive until `done` */
-    enum status (*apply)(struct store_write *w, struct store_txn *t); /* writer thread. May run
-        again after a failed commit, so it must not consume what it needs. A status other than ST_OK
-        concerns this write alone and is passed to `done`. */
+    enum status (*apply)(struct store_write *w, struct store_txn *t); /* writer thread.
+        A status other than ST_OK concerns this write alone and is passed to `done`; what it had
+        put before stays. */
     void (*done)(struct store_write *w,
                  enum status st); /* loop thread, in order, after the commit */
     size_t bytes; /* about what it will write: for the batch and the back-pressure */
-    struct store_write *next; /* the store's */
+    struct store_write *next; /* the store's, with `settled` */
+    enum status settled;
 };
 
 void store_submit(struct store *s, struct store_write *w); /* loop thread */

@@ -1,0 +1,93 @@
+/* A row is a run of 8-byte big-endian numbers; start, profiler and sequence are its key. A newer
+ * layout appends numbers and raises STORE_VERSION. */
+#include "coordinator/store/ledger_row.h"
+
+#include <string.h>
+
+#include "coordinator/store/bytes.h"
+
+struct ledger_row ledger_row_of(const struct chunk_info *info)
+{
+    return (struct ledger_row){
+        .profiler = info->profiler,
+        .sequence = info->sequence,
+        .start = chunk_wall_start(info),
+        .end = chunk_wall_end(info),
+        .period_ns = info->period_ns,
+        .cpus = info->cpus,
+        .final = info->final,
+        .ledger = info->ledger,
+        .cost = info->cost,
+    };
+}
+
+void ledger_row_key(const struct ledger_row *row, uint8_t out[ROW_KEY_BYTES])
+{
+    put_be(out, row->start.ns, 8);
+    ledger_sequence_key(row->profiler, row->sequence, out + 8);
+}
+
+void ledger_sequence_key(struct id128 profiler, uint64_t sequence, uint8_t out[SEQUENCE_KEY_BYTES])
+{
+    memcpy(out, profiler.bytes, ID128_BYTES);
+    put_be(out + ID128_BYTES, sequence, 8);
+}
+
+/* The numbers of a row in their order, as places to read or write. */
+static void list_numbers(struct ledger_row *r, uint64_t *flags, uint64_t *cpus,
+                         uint64_t *out[ROW_NUMBERS])
+{
+    uint64_t *const fixed[] = {
+        &r->end.ns,
+        &r->period_ns,
+        cpus,
+        flags,
+        &r->ledger.expected,
+        &r->ledger.delivered,
+        &r->ledger.idle,
+        &r->ledger.skipped,
+        &r->cost.user_ns,
+        &r->cost.system_ns,
+        &r->cost.bpf_ns,
+        &r->cost.bpf_runs,
+        &r->cost.bytes_sent,
+        &r->cost.rss_bytes,
+        &r->cost.kernel_map_bytes,
+    };
+    size_t count = sizeof(fixed) / sizeof(fixed[0]);
+
+    _Static_assert(sizeof(fixed) / sizeof(fixed[0]) + LOSS_KINDS == ROW_NUMBERS,
+                   "every number has its place");
+    memcpy(out, fixed, sizeof(fixed));
+    for (int i = 0; i < LOSS_KINDS; i++)
+        out[count++] = &r->ledger.lost[i];
+}
+
+void ledger_row_pack(const struct ledger_row *row, uint8_t out[ROW_BYTES])
+{
+    struct ledger_row copy = *row;
+    uint64_t flags = row->final ? 1 : 0, cpus = row->cpus, *numbers[ROW_NUMBERS];
+
+    list_numbers(&copy, &flags, &cpus, numbers);
+    for (int i = 0; i < ROW_NUMBERS; i++)
+        put_be(out + 8 * i, *numbers[i], 8);
+}
+
+enum status ledger_row_unpack(struct slice key, struct slice value, struct ledger_row *out)
+{
+    struct ledger_row row = {0};
+    uint64_t flags = 0, cpus = 0, *numbers[ROW_NUMBERS];
+
+    if (key.length != ROW_KEY_BYTES || value.length != ROW_BYTES)
+        return ST_INVALID;
+    row.start.ns = get_be(key.bytes, 8);
+    memcpy(row.profiler.bytes, key.bytes + 8, ID128_BYTES);
+    row.sequence = get_be(key.bytes + 8 + ID128_BYTES, 8);
+    list_numbers(&row, &flags, &cpus, numbers);
+    for (int i = 0; i < ROW_NUMBERS; i++)
+        *numbers[i] = get_be(value.bytes + 8 * i, 8);
+    row.final = (flags & 1) != 0;
+    row.cpus = (uint32_t)cpus;
+    *out = row;
+    return ST_OK;
+}
