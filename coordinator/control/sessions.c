@@ -311,13 +311,21 @@ enum status session_open_member(struct session *s, struct profiler *p, struct wa
     return st;
 }
 
+/* Within the session and after its own beginning, whoever closes it how late. */
+static void close_member(const struct session *s, struct session_member *m, struct wall to)
+{
+    if (to.ns > s->record.ends.ns)
+        to = s->record.ends;
+    m->to = to.ns > m->from.ns ? to : m->from;
+}
+
 bool session_close_member(struct session *s, const struct profiler *p, struct wall to)
 {
     struct session_member *m = open_member(s, p);
 
     if (m == NULL)
         return false;
-    m->to = to.ns > m->from.ns ? to : m->from;
+    close_member(s, m, to);
     return true;
 }
 
@@ -327,7 +335,7 @@ void session_close_all(struct session *s, struct wall to)
         struct session_member *m = &s->record.members[i];
 
         if (m->to.ns == 0)
-            m->to = to.ns > m->from.ns ? to : m->from;
+            close_member(s, m, to);
     }
 }
 
