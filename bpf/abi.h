@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct abi_sample) == 56, "kernel and agent must agree");
     X(3, UNREADABLE, "unreadable", "the stack could not be read")
 
 enum abi_stop {
-#define X(number, NAME, text, help) ABI_STOP_##NAME = number,
+#define X(number, NAME, text, help) ABI_STOP_##NAME = (number),
     ABI_STOP_LIST(X)
 #undef X
         ABI_STOPS
@@ -51,7 +51,7 @@ enum abi_stop {
     X(5, STACK_FAILED, "delivered without frames: bpf_get_stack failed")
 
 enum abi_counter {
-#define X(number, NAME, help) ABI_COUNTER_##NAME = number,
+#define X(number, NAME, help) ABI_COUNTER_##NAME = (number),
     ABI_COUNTER_LIST(X)
 #undef X
         ABI_COUNTERS

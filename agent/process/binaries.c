@@ -194,7 +194,7 @@ static enum status intern_file(struct binaries *b, const char *path, int fd, str
     enum status st;
 
     if (fstat(fd, &status) != 0)
-        return status_from_errno(errno);
+        return ST_IO;
     file = make_file(&status);
     e = find_file(b, &file);
     if (e == NULL) {

@@ -1,6 +1,7 @@
 #include "agent/process/roster.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct member **bucket_of(const struct roster *r, uint32_t pid)
 {
@@ -114,10 +115,19 @@ void roster_revive(struct roster *r, struct member *m)
     append(&r->living, m);
 }
 
+static void free_members(struct queue *q)
+{
+    struct member *after;
+
+    for (struct member *m = q->first; m != NULL; m = after) {
+        after = m->after;
+        member_free(m);
+    }
+}
+
 void roster_deinit(struct roster *r)
 {
-    while (r->living.first != NULL)
-        roster_remove(r, r->living.first);
-    while (r->ended.first != NULL)
-        roster_remove(r, r->ended.first);
+    free_members(&r->living);
+    free_members(&r->ended);
+    memset(r, 0, sizeof(*r));
 }

@@ -88,8 +88,8 @@ static enum status explain_load(int err, char why[SAMPLER_WHY_MAX])
         (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: out of memory");
         return ST_NOMEM;
     default:
-        (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: %s: %s", strerror(err),
-                       last_words);
+        (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: %s",
+                       last_words[0] != '\0' ? last_words : strerror(err));
         return ST_UNSUPPORTED;
     }
 }

@@ -87,9 +87,9 @@ static inline struct elf_image elf_image_make(const char *owner, uint32_t note_t
     i.note.header = (Elf64_Nhdr){.n_namesz = (uint32_t)strlen(owner) + 1,
                                  .n_descsz = sizeof(i.note.content),
                                  .n_type = note_type};
-    strcpy(i.note.owner, owner);
-    for (uint8_t n = 0; n < sizeof(i.note.content); n++)
-        i.note.content[n] = n;
+    memcpy(i.note.owner, owner, strlen(owner) + 1); /* at most three letters */
+    for (size_t n = 0; n < sizeof(i.note.content); n++)
+        i.note.content[n] = (uint8_t)n;
     return i;
 }
 

@@ -98,9 +98,9 @@ static void any_order_of_mappings_equals_a_page_table(void **state)
 {
     enum { PAGES = 64 };
     const struct binary *owners[] = {&file_a, &file_b, NULL};
-    const struct binary *page[PAGES];
+    const struct binary *page[PAGES] = {NULL};
     bool mapped[PAGES] = {false};
-    uint64_t offset[PAGES];
+    uint64_t offset[PAGES] = {0};
     struct rng rng = rng_new();
     struct mappings m = {0};
 

@@ -125,7 +125,7 @@ static pid_t start_leaderless(void)
 static void wait_for_zombie_leader(pid_t pid)
 {
     char path[64], text[256] = "";
-    const struct timespec step = {.tv_nsec = 1000 * 1000};
+    const struct timespec step = {.tv_nsec = 1000L * 1000};
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     for (int i = 0; i < 10000 && strstr(text, ") Z ") == NULL; i++) {

@@ -114,7 +114,7 @@ static struct sampler_counters counters(struct sampler *s)
 /* Until the sampling clock has run for `ns` more; returns the counters of that moment. */
 static struct sampler_counters run_for(struct sampler *s, uint64_t ns)
 {
-    const struct timespec step = {.tv_nsec = 10 * 1000 * 1000};
+    const struct timespec step = {.tv_nsec = 10L * 1000 * 1000};
     uint64_t target = counters(s).clock_ns + ns;
 
     for (int i = 0; i < WAIT_STEPS && counters(s).clock_ns < target; i++)
