@@ -31,16 +31,18 @@ struct channel_options {
 };
 
 struct channel_counters {
-    uint64_t accepted, refused_full, closed, frames_in, frames_out, bytes_in, bytes_out;
-    uint64_t too_big, bad_greeting;
-    uint32_t open;
+    uint64_t accepted, dialed, refused_full, closed, frames_in, frames_out, bytes_in, bytes_out;
+    uint64_t too_big, bad_greeting, bad_head;
+    uint32_t open; /* accepted + dialed - closed */
 };
 
 /* Called by channel_hub_drain only. A channel reported `down` is gone after the call returns. */
 struct channel_handler {
     void (*up)(void *arg, struct channel *c); /* greeting exchanged */
     void (*frame)(void *arg, struct channel *c, struct slice body); /* lent for the call */
-    void (*down)(void *arg, struct channel *c, enum status why); /* also for a dial that failed */
+    /* Once for each `up`, and for a dial that failed. ST_CLOSED: by either side; ST_TOO_BIG: the
+     * peer's frame; ST_INVALID: the peer does not speak this protocol; ST_TIMEOUT; ST_IO. */
+    void (*down)(void *arg, struct channel *c, enum status why);
     void *arg;
 };
 
@@ -59,12 +61,15 @@ enum status channel_dial(struct channel_hub *h, const char *url, struct channel 
 
 void channel_hub_drain(struct channel_hub *h, const struct channel_handler *handler);
 
-/* Copies `body` into the send queue. ST_FULL: queued_bytes_max; ST_CLOSED: closing. */
+/* Copies `body` into the send queue; before `up` it waits there. A stock REQ socket takes it as the
+ * reply to its request that was handed up last.
+ * ST_FULL: queued_bytes_max; ST_TOO_BIG: frame_bytes_max; ST_CLOSED: closing; ST_NOMEM. */
 enum status channel_send(struct channel *c, struct slice body);
 size_t channel_queued_bytes(const struct channel *c);
 /* Stops or resumes reading: the back-pressure. A frame already queued may still arrive. */
 void channel_pause(struct channel *c, bool paused);
-/* `down` follows with ST_CLOSED once nothing is in flight. May be called twice. */
+/* Stops reading at once, gives what is queued a second to leave, then `down` follows with
+ * ST_CLOSED. No frame is handed up any more. May be called twice. */
 void channel_close(struct channel *c);
 
 void channel_set_owner(struct channel *c, void *owner);
