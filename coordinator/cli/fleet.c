@@ -1,5 +1,5 @@
 /* fleet - status and agents: how the coordinator and its hosts are. */
-#include <string.h>
+#include <math.h>
 
 #include "common/when.h"
 #include "coordinator/cli/cli.h"
@@ -8,7 +8,10 @@
 #include "coordinator/cli/grid.h"
 #include "coordinator/cli/question.h"
 
-enum { PAIRS_MAX = 1024 };
+enum {
+    PAIRS_MAX = 1024, /* bytes of labels or counters in one line */
+    UPTIME_MAX_S = 2000000000, /* 63 years: fits a duration */
+};
 
 /* ---- status ---- */
 
@@ -44,14 +47,15 @@ static void print_ingest(struct cli *c, const struct json_t *ingest)
                 screen_off(&c->screen, TONE_WARN));
 }
 
-static void print_status(struct cli *c, const struct json_t *status)
+static void print_status(struct cli *c, const struct options *o, const struct json_t *status)
 {
     const struct json_t *agents = field(status, "agents"), *sessions = field(status, "sessions");
-    double uptime = field_number(status, "uptime_s");
+    double uptime = fmin(fmax(field_number(status, "uptime_s"), 0), UPTIME_MAX_S);
     char duration[WHEN_TEXT_MAX], link[PAIRS_MAX];
 
+    (void)o;
     fprintf(c->out, "version   %s, up %s\n", field_text(status, "version"),
-            duration_format((uint64_t)(uptime > 0 ? uptime : 0) * NS_PER_S, duration));
+            duration_format((uint64_t)uptime * NS_PER_S, duration));
     fprintf(c->out, "agents    %.0f of %.0f connected\n", field_number(agents, "connected"),
             field_number(agents, "known"));
     fprintf(c->out, "sessions  %.0f of %.0f running\n", field_number(sessions, "running"),
@@ -65,20 +69,9 @@ static void print_status(struct cli *c, const struct json_t *status)
 enum outcome command_status(struct cli *c, const struct options *o)
 {
     struct path p;
-    struct reply r = {0};
-    struct json_t *status = NULL;
 
     path_begin(&p, "/status");
-    enum outcome outcome = ask(c, &p, &r);
-    if (outcome != OUTCOME_DONE)
-        return outcome;
-    if (options_has(o, OPTION_JSON))
-        print_as_is(c, &r);
-    else if ((outcome = parse_reply(c, &r, &status)) == OUTCOME_DONE)
-        print_status(c, status);
-    answer_free(status);
-    reply_deinit(&r);
-    return outcome;
+    return ask_and_print(c, o, &p, print_status);
 }
 
 /* ---- agents ---- */
@@ -131,8 +124,9 @@ static void add_agent(struct cli *c, struct grid *g, const struct json_t *a)
               field_pairs(field(a, "labels"), labels, sizeof(labels)));
 }
 
-static void print_agents(struct cli *c, const struct json_t *agents)
+static void print_agents(struct cli *c, const struct options *o, const struct json_t *answer)
 {
+    const struct json_t *agents = field(answer, "agents");
     static const struct grid_column columns[] = {
         {"HOST", GRID_TEXT},    {"STATE", GRID_TEXT},     {"SEEN", GRID_TEXT},
         {"VERSION", GRID_TEXT}, {"CPUS", GRID_NUMBER},    {"RUNS", GRID_TEXT},
@@ -140,6 +134,7 @@ static void print_agents(struct cli *c, const struct json_t *agents)
         {"CLOCK", GRID_NUMBER}, {"LABELS", GRID_SHRINKS},
     };
 
+    (void)o;
     if (field_count(agents) == 0) {
         fputs("No agent matches. fleetprof agents lists all that ever said hello.\n", c->out);
         return;
@@ -154,19 +149,8 @@ static void print_agents(struct cli *c, const struct json_t *agents)
 enum outcome command_agents(struct cli *c, const struct options *o)
 {
     struct path p;
-    struct reply r = {0};
-    struct json_t *answer = NULL;
 
     path_begin(&p, "/agents");
     path_add(&p, "select", o->argument_count > 0 ? o->argument[0] : NULL);
-    enum outcome outcome = ask(c, &p, &r);
-    if (outcome != OUTCOME_DONE)
-        return outcome;
-    if (options_has(o, OPTION_JSON))
-        print_as_is(c, &r);
-    else if ((outcome = parse_reply(c, &r, &answer)) == OUTCOME_DONE)
-        print_agents(c, field(answer, "agents"));
-    answer_free(answer);
-    reply_deinit(&r);
-    return outcome;
+    return ask_and_print(c, o, &p, print_agents);
 }

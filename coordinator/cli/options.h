@@ -63,6 +63,7 @@ typedef uint32_t option_set;
     (OPTION_BIT(SESSION) | OPTION_BIT(FROM) | OPTION_BIT(TO) | OPTION_BIT(SELECT) | \
      OPTION_BIT(EVENT))
 
+#define LIMIT_DEFAULT_TEXT "20" /* LIMIT_DEFAULT, as a parameter */
 enum { ARGUMENTS_MAX = 2, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000000 };
 
 struct options { /* texts are borrowed from the command line */

@@ -167,6 +167,34 @@ void print_as_is(struct cli *c, const struct reply *r)
         fputc('\n', c->out);
 }
 
+enum outcome print_reply(struct cli *c, const struct options *o, const struct reply *r,
+                         print_answer *print)
+{
+    json_t *answer = NULL;
+
+    if (options_has(o, OPTION_JSON)) {
+        print_as_is(c, r);
+        return OUTCOME_DONE;
+    }
+    enum outcome outcome = parse_reply(c, r, &answer);
+    if (outcome == OUTCOME_DONE)
+        print(c, o, answer);
+    answer_free(answer);
+    return outcome;
+}
+
+enum outcome ask_and_print(struct cli *c, const struct options *o, const struct path *p,
+                           print_answer *print)
+{
+    struct reply r = {0};
+    enum outcome outcome = ask(c, p, &r);
+
+    if (outcome == OUTCOME_DONE)
+        outcome = print_reply(c, o, &r, print);
+    reply_deinit(&r);
+    return outcome;
+}
+
 /* ---- sessions and windows ---- */
 
 static bool is_whole_id(const char *text)

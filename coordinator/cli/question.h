@@ -29,11 +29,18 @@ enum outcome ask(struct cli *c, const struct path *p, struct reply *out);
 enum outcome ask_post(struct cli *c, const struct path *p, const char *json, struct reply *out);
 /* As `ask`; `out` (free with answer_free) is the answer as JSON. */
 enum outcome ask_json(struct cli *c, const struct path *p, struct json_t **out);
-/* Of an answer that came: prints what a refusal says. */
+/* Of any answer: prints what a refusal says. */
 enum outcome outcome_of_reply(struct cli *c, const struct reply *r);
 enum outcome parse_reply(struct cli *c, const struct reply *r, struct json_t **out);
 void answer_free(struct json_t *answer);
 
+/* Asks, and prints the answer: its bytes with --json, else by `print`. */
+typedef void print_answer(struct cli *c, const struct options *o, const struct json_t *answer);
+enum outcome ask_and_print(struct cli *c, const struct options *o, const struct path *p,
+                           print_answer *print);
+/* The second half: of an answer that came. */
+enum outcome print_reply(struct cli *c, const struct options *o, const struct reply *r,
+                         print_answer *print);
 /* Prints the answer's bytes and ends the line. */
 void print_as_is(struct cli *c, const struct reply *r);
 

@@ -11,33 +11,7 @@
 #include "coordinator/cli/ranking.h"
 #include "coordinator/cli/side.h"
 
-static const char limit_default[] = "20"; /* LIMIT_DEFAULT, as a parameter */
-
-/* Asks and prints: the answer's bytes with --json, else by `print`. */
-static enum outcome answer(struct cli *c, const struct options *o, const struct path *p,
-                           void (*print)(struct cli *c, const struct options *o,
-                                         const struct json_t *json))
-{
-    struct reply r = {0};
-    struct json_t *json = NULL;
-    enum outcome outcome = ask(c, p, &r);
-
-    if (outcome == OUTCOME_DONE && options_has(o, OPTION_JSON))
-        print_as_is(c, &r);
-    else if (outcome == OUTCOME_DONE && (outcome = parse_reply(c, &r, &json)) == OUTCOME_DONE)
-        print(c, o, json);
-    answer_free(json);
-    reply_deinit(&r);
-    return outcome;
-}
-
 /* ---- top ---- */
-
-static void print_top(struct cli *c, const struct options *o, const struct json_t *json)
-{
-    (void)o;
-    print_ranking(c, field_text(json, "event"), json);
-}
 
 enum outcome command_top(struct cli *c, const struct options *o)
 {
@@ -48,8 +22,8 @@ enum outcome command_top(struct cli *c, const struct options *o)
     if (outcome != OUTCOME_DONE)
         return outcome;
     path_add(&p, "by", options_text(o, OPTION_BY, "function"));
-    path_add(&p, "limit", options_text(o, OPTION_LIMIT, limit_default));
-    return answer(c, o, &p, print_top);
+    path_add(&p, "limit", options_text(o, OPTION_LIMIT, LIMIT_DEFAULT_TEXT));
+    return ask_and_print(c, o, &p, print_ranking);
 }
 
 /* ---- diff ---- */
@@ -142,8 +116,8 @@ enum outcome command_diff(struct cli *c, const struct options *o)
     path_add(&p, "by", options_text(o, OPTION_BY, "function"));
     /* for people all rows are asked for: how many are noise is part of the answer */
     path_add(&p, "limit",
-             options_has(o, OPTION_JSON) ? options_text(o, OPTION_LIMIT, limit_default) : "0");
-    return answer(c, o, &p, print_diff);
+             options_has(o, OPTION_JSON) ? options_text(o, OPTION_LIMIT, LIMIT_DEFAULT_TEXT) : "0");
+    return ask_and_print(c, o, &p, print_diff);
 }
 
 /* ---- ledger ---- */
@@ -216,5 +190,5 @@ enum outcome command_ledger(struct cli *c, const struct options *o)
     enum outcome outcome = add_window(c, o, &p);
     if (outcome != OUTCOME_DONE)
         return outcome;
-    return answer(c, o, &p, print_ledger);
+    return ask_and_print(c, o, &p, print_ledger);
 }

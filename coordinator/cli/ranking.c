@@ -102,7 +102,7 @@ static void print_folded(struct cli *c, const struct json_t *top)
                 screen_off(&c->screen, TONE_SOFT));
 }
 
-void print_ranking(struct cli *c, const char *label, const struct json_t *top)
+void print_ranking(struct cli *c, const struct options *o, const struct json_t *top)
 {
     struct grid_column columns[GRID_COLUMNS_MAX] = {{"RANK", GRID_NUMBER},
                                                     {"SELF", GRID_NUMBER},
@@ -111,7 +111,8 @@ void print_ranking(struct cli *c, const char *label, const struct json_t *top)
     const struct json_t *rows = field(top, "rows");
     unsigned count = 4 + key_columns(top, columns, 4);
 
-    print_coverage(c, label, field(top, "coverage"), field_number(top, "cores"));
+    (void)o;
+    print_coverage(c, field_text(top, "event"), field(top, "coverage"), field_number(top, "cores"));
     if (field_count(rows) == 0) {
         fputs("No samples here. fleetprof sessions lists what was taken, fleetprof ledger what was "
               "lost.\n",

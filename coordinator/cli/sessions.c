@@ -51,12 +51,13 @@ static void add_session(struct grid *g, const struct json_t *s)
     grid_cell(g, "%s", field_text(s, "note"));
 }
 
-static void print_sessions(struct cli *c, const struct json_t *answer)
+static void print_sessions(struct cli *c, const struct options *o, const struct json_t *answer)
 {
     const struct json_t *sessions = field(answer, "sessions");
     double rest = field_number(answer, "total") - (double)field_count(sessions);
     char count[FORMAT_MAX];
 
+    (void)o;
     if (field_count(sessions) == 0) {
         fputs("No session yet. Start one with: fleetprof start '*' --for 30s --wait\n", c->out);
         return;
@@ -99,10 +100,11 @@ static void print_hosts(struct cli *c, const struct json_t *hosts)
     grid_free(g);
 }
 
-static void print_session(struct cli *c, const struct json_t *s)
+static void print_session(struct cli *c, const struct options *o, const struct json_t *s)
 {
     struct grid *g = grid_new(session_columns, SESSION_COLUMNS);
 
+    (void)o;
     add_session(g, s);
     grid_print(g, c->out, &c->screen);
     grid_free(g);
@@ -154,30 +156,29 @@ static enum outcome session_path(struct cli *c, const char *given, const char *r
 enum outcome command_sessions(struct cli *c, const struct options *o)
 {
     struct path p;
-    struct reply r = {0};
-    json_t *json = NULL;
-    enum outcome outcome = OUTCOME_DONE;
+    enum outcome outcome;
 
+    if (o->argument_count > 0) {
+        outcome = session_path(c, o->argument[0], NULL, &p);
+        return outcome == OUTCOME_DONE ? ask_and_print(c, o, &p, print_session) : outcome;
+    }
     path_begin(&p, "/sessions");
     path_add(&p, "limit", options_text(o, OPTION_LIMIT, NULL));
-    if (o->argument_count > 0)
-        outcome = session_path(c, o->argument[0], NULL, &p);
-    if (outcome == OUTCOME_DONE)
-        outcome = ask(c, &p, &r);
-    if (outcome != OUTCOME_DONE)
-        return outcome;
-    if (options_has(o, OPTION_JSON))
-        print_as_is(c, &r);
-    else if ((outcome = parse_reply(c, &r, &json)) == OUTCOME_DONE && o->argument_count > 0)
-        print_session(c, json);
-    else if (outcome == OUTCOME_DONE)
-        print_sessions(c, json);
-    json_decref(json);
-    reply_deinit(&r);
-    return outcome;
+    return ask_and_print(c, o, &p, print_sessions);
 }
 
 /* ---- stop and rate ---- */
+
+static void print_change(struct cli *c, const struct options *o, const struct json_t *s)
+{
+    size_t hosts = field_count(field(s, "hosts"));
+    char id[FIELD_ID_MAX], samples[FORMAT_MAX];
+
+    (void)o;
+    fprintf(c->out, "session %s: %s, %g Hz, %zu host%s, %s samples\n", field_id(s, "id", id),
+            field_text(s, "state"), field_number(s, "hz"), hosts, hosts == 1 ? "" : "s",
+            format_count(field_number(s, "samples"), samples));
+}
 
 /* Posts to a session and says in one line what it is now. */
 static enum outcome change_session(struct cli *c, const struct options *o, const char *verb,
@@ -185,22 +186,12 @@ static enum outcome change_session(struct cli *c, const struct options *o, const
 {
     struct path p;
     struct reply r = {0};
-    json_t *s = NULL;
-    char id[FIELD_ID_MAX], samples[FORMAT_MAX];
     enum outcome outcome = session_path(c, o->argument[0], verb, &p);
 
     if (outcome == OUTCOME_DONE)
         outcome = ask_post(c, &p, body, &r);
-    if (outcome != OUTCOME_DONE)
-        return outcome;
-    if (options_has(o, OPTION_JSON))
-        print_as_is(c, &r);
-    else if ((outcome = parse_reply(c, &r, &s)) == OUTCOME_DONE)
-        fprintf(c->out, "session %s: %s, %g Hz, %zu host%s, %s samples\n", field_id(s, "id", id),
-                field_text(s, "state"), field_number(s, "hz"), field_count(field(s, "hosts")),
-                field_count(field(s, "hosts")) == 1 ? "" : "s",
-                format_count(field_number(s, "samples"), samples));
-    json_decref(s);
+    if (outcome == OUTCOME_DONE)
+        outcome = print_reply(c, o, &r, print_change);
     reply_deinit(&r);
     return outcome;
 }
@@ -247,7 +238,7 @@ enum outcome command_watch(struct cli *c, const struct options *o)
     switch (follow_session(c, &f)) {
     case FOLLOW_ENDED:
         if (!f.json_lines)
-            print_session(c, f.last);
+            print_session(c, o, f.last);
         outcome = judge(c, f.last);
         break;
     case FOLLOW_LEFT: /* the way out of a watch */
@@ -299,28 +290,16 @@ static char *start_body(const struct options *o)
     return text;
 }
 
-static enum outcome print_session_ranking(struct cli *c, const struct options *o, const char *id)
+/* `top` of the session alone. */
+static enum outcome rank_session(struct cli *c, const struct options *o, const char *id)
 {
     struct path p;
-    struct reply r = {0};
-    json_t *top = NULL;
-    char label[SESSION_ID_MAX + 16];
 
     path_begin(&p, "/top");
     path_add(&p, "session", id);
     path_add(&p, "by", options_text(o, OPTION_BY, "function"));
-    path_add(&p, "limit", options_text(o, OPTION_LIMIT, "20"));
-    enum outcome outcome = ask(c, &p, &r);
-    if (outcome != OUTCOME_DONE)
-        return outcome;
-    snprintf(label, sizeof(label), "session %s", id);
-    if (options_has(o, OPTION_JSON))
-        print_as_is(c, &r);
-    else if ((outcome = parse_reply(c, &r, &top)) == OUTCOME_DONE)
-        print_ranking(c, label, top);
-    json_decref(top);
-    reply_deinit(&r);
-    return outcome;
+    path_add(&p, "limit", options_text(o, OPTION_LIMIT, LIMIT_DEFAULT_TEXT));
+    return ask_and_print(c, o, &p, print_ranking);
 }
 
 /* Follows the new session to its end and prints its ranking, also when some hosts are late. */
@@ -339,7 +318,9 @@ static enum outcome wait_for(struct cli *c, const struct options *o, const char 
         if (end == FOLLOW_LATE)
             cli_fail(c, OUTCOME_PARTIAL, "session %s is not complete %d s after its end", id,
                      WAIT_GRACE_S);
-        outcome = print_session_ranking(c, o, id);
+        if (!options_has(o, OPTION_JSON))
+            fprintf(c->out, "session %s\n", id);
+        outcome = rank_session(c, o, id);
         judged = judge(c, f.last);
         if (outcome == OUTCOME_DONE)
             outcome = end == FOLLOW_LATE ? OUTCOME_PARTIAL : judged;

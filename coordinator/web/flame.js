@@ -23,7 +23,6 @@ class FlamePage {
         document.title = `${this.model.title} – fleetprof`;
         byId('title').textContent = this.model.title;
         byId('coverage').replaceChildren(...coverageLines(this.model));
-        byId('legend').replaceChildren(...legend(this.model));
         this.listen();
         this.painter.usePalette(this.isDark());
         this.painter.resize();
@@ -138,6 +137,7 @@ class FlamePage {
         byId('sides').hidden = !this.model.differential;
         for (const b of byId('sides').children)
             b.setAttribute('aria-pressed', b.dataset.mode === this.model.mode);
+        byId('legend').replaceChildren(...legend(this.model));
         for (const b of byId('direction').children)
             b.setAttribute('aria-pressed', Boolean(b.dataset.upright) === this.painter.upright);
     }
@@ -360,11 +360,17 @@ function weightTable(model, node, zoom) {
     return tableOf([line('self', model.self[0][node]), line('total', model.total[0][node])]);
 }
 
+function ratioText(a, b) {
+    if (a === 0)
+        return b === 0 ? '' : 'new';
+    return b === 0 ? 'gone' : formatChange(b / a - 1, formatPercent);
+}
+
 function changeTable(model, node) {
     const line = (label, column) => {
         const [a, b] = [0, 1].map((s) => model.cores(column[s][node], s));
         return [label, formatCores(a), formatCores(b), formatChange(b - a, formatCores),
-            a === 0 ? 'new' : b === 0 ? 'gone' : formatChange(b / a - 1, formatPercent)];
+            ratioText(a, b)];
     };
     const share = [0, 1].map((s) => formatPercent(model.total[s][node] / (model.total[s][0] || 1)));
     const table = tableOf([['cores', 'A', 'B', 'change', ''], line('self', model.self),
@@ -407,7 +413,8 @@ function coverageParts(c) {
 function legend(model) {
     if (model.differential) {
         const ramp = element('span', 'ramp');
-        return [element('span', '', 'width: the larger side'), document.createTextNode('less in B'), ramp,
+        const width = {a: 'side A', b: 'side B', both: 'the larger side'}[model.mode];
+        return [element('span', '', 'width: ' + width), document.createTextNode('less in B'), ramp,
             document.createTextNode('more in B; grey: within the noise of sampling')];
     }
     const texts = {native: 'native', kernel: 'kernel', named: 'interpreted or JIT', mark: 'marks: cut or unknown'};

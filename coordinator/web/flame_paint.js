@@ -42,15 +42,32 @@ class Palette {
     /* `spot` (0..1) places a name within its kind. */
     tone([hue, spread, chroma], spot) {
         const light = this.dark ? 0.43 + 0.07 * ((spot * 7) % 1) : 0.845 + 0.06 * ((spot * 7) % 1);
-        return `oklch(${light.toFixed(3)} ${chroma} ${(hue + spread * (spot - 0.5)).toFixed(1)})`;
+        return oklch(light, chroma, hue + spread * (spot - 0.5));
     }
 
     /* Blue: less than before; red: more; grey: within the noise. */
     byChange(change) {
         const strength = change === null ? 0 : Math.sqrt(Math.min(1, Math.abs(change)));
         const light = this.dark ? 0.38 + 0.14 * strength : 0.90 - 0.20 * strength;
-        return `oklch(${light.toFixed(3)} ${(0.15 * strength).toFixed(3)} ${change > 0 ? 25 : 255})`;
+        return oklch(light, 0.15 * strength, change > 0 ? 25 : 255);
     }
+}
+
+/* "#rrggbb" of an OKLCH colour (B. Ottosson, 2020), clipped to sRGB. The canvas knows oklch(), too,
+ * but reads hexadecimal far faster. */
+function oklch(light, chroma, hue) {
+    const angle = hue * Math.PI / 180;
+    const a = chroma * Math.cos(angle), b = chroma * Math.sin(angle);
+    const l = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+    const m = (light - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+    const s = (light - 0.0894841775 * a - 1.2914855480 * b) ** 3;
+    const channels = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+        -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+        -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s];
+    return '#' + channels.map((linear) => {
+        const v = linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055;
+        return Math.round(255 * Math.min(1, Math.max(0, v))).toString(16).padStart(2, '0');
+    }).join('');
 }
 
 /* 0..1, the same for the same name everywhere (FNV-1a). */

@@ -317,6 +317,7 @@ static void a_host_that_refused_makes_it_partial_and_is_named(void **state)
 
     (void)state;
     assert_string_equal(r.err, "fleetprof start: web2 refused: no permission\n");
+    assert_holds(r.out, "session " ID_NEW "\ncpu  ");
     ran_deinit(&r);
 }
 
