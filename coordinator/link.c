@@ -54,18 +54,12 @@ void link_attend(struct link *l)
 
 /* ---- going out ---- */
 
-static void close_now(struct link *l)
-{
-    l->state = LINK_CLOSED;
-    channel_close(l->channel);
-}
-
 void link_send(struct link *l, const struct message *m)
 {
     struct link_context *x = l->context;
     enum status st;
 
-    if (l->state == LINK_LEAVING || l->state == LINK_CLOSED)
+    if (l->state == LINK_CLOSED)
         return;
     st = message_encode(m, x->writer);
     if (st == ST_OK)
@@ -75,31 +69,23 @@ void link_send(struct link *l, const struct message *m)
     log_warn("event=link_closed host=%s peer=%s why=\"%s: %s\"", l->host, channel_peer(l->channel),
              message_name(m->type), status_text(st));
     x->counters.unreadable++;
-    close_now(l);
+    link_leave(l);
 }
 
 void link_leave(struct link *l)
 {
-    if (l->state == LINK_LEAVING || l->state == LINK_CLOSED)
-        return;
-    l->state = LINK_LEAVING;
-    l->deadline = mono_after(l->context->now, LINK_LEAVE_NS);
-    channel_pause(l->channel, true);
-    if (channel_queued_bytes(l->channel) == 0)
-        close_now(l);
+    l->state = LINK_CLOSED;
+    channel_close(l->channel);
 }
 
 void link_tick(struct link *l)
 {
     struct link_context *x = l->context;
-    bool late = mono_reached(x->now, l->deadline);
 
-    if (l->state == LINK_NEW && late) {
+    if (l->state == LINK_NEW && mono_reached(x->now, l->deadline)) {
         x->counters.hello_late++;
         log_info("event=hello_late peer=%s", channel_peer(l->channel));
-        close_now(l);
-    } else if (l->state == LINK_LEAVING && (late || channel_queued_bytes(l->channel) == 0)) {
-        close_now(l);
+        link_leave(l);
     } else if (l->state == LINK_UP && l->paused) {
         link_attend(l);
     }
@@ -111,14 +97,16 @@ static void refuse(struct link *l, enum message_type about, uint64_t number,
     struct message m = {.type = MESSAGE_REFUSAL};
 
     l->context->counters.refused[reason]++;
-    log_info("event=refused host=%s peer=%s message=%s reason=%s why=\"%s\"", l->host,
+    /* The counters go on when the log has had enough of this one. */
+    log_line(l->refusals++ < LINK_REFUSALS_MAX ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+             "event=refused host=%s peer=%s message=%s reason=%s why=\"%s\"", l->host,
              channel_peer(l->channel), message_name(about), refusal_name(reason), text);
     m.refusal.about = about;
     m.refusal.number = number;
     m.refusal.reason = reason;
     snprintf(m.refusal.text, sizeof(m.refusal.text), "%s", text);
     link_send(l, &m);
-    if (about != MESSAGE_CHUNK && ++l->refusals >= LINK_REFUSALS_MAX)
+    if (about != MESSAGE_CHUNK && l->refusals >= LINK_REFUSALS_MAX)
         link_leave(l);
 }
 
@@ -423,7 +411,7 @@ void link_frame(struct link *l, struct slice body)
     const char *why = "";
     enum status st;
 
-    if (l->state == LINK_LEAVING || l->state == LINK_CLOSED)
+    if (l->state == LINK_CLOSED)
         return;
     st = message_decode(body, &m, &why);
     if (st != ST_OK) {

@@ -18,12 +18,10 @@
 enum {
     LINK_UNPROCESSED_MAX = 8 << 20, /* bytes of chunks in work: two of the largest; more pauses */
     LINK_MISSING_MAX = 64, /* binaries without symbols that a hello makes us think of */
-    LINK_REFUSALS_MAX = 64, /* messages other than chunks; then the connection is closed */
+    LINK_REFUSALS_MAX = 64, /* refusals of a connection: then one of anything but a chunk closes it,
+                               and the log is spared */
 };
 #define LINK_HELLO_NS (10 * NS_PER_S) /* from the greeting to the hello */
-#define LINK_LEAVE_NS                                                           \
-    (2 * NS_PER_S) /* for the last words to leave before a connection is closed \
-                    */
 /* Bytes waiting for the disk, over all connections. More pauses whoever sends. */
 #define LINK_STORE_WAITING_MAX (UINT64_C(256) << 20)
 
@@ -67,17 +65,16 @@ struct link_context {
 enum link_state {
     LINK_NEW, /* hello is awaited */
     LINK_UP,
-    LINK_LEAVING, /* nothing is heard any more; closed when the last words are out */
-    LINK_CLOSED, /* the channel is closing */
+    LINK_CLOSED, /* the channel is closing: last words leave, nothing is heard any more */
 };
 
 struct link {
     struct link_context *context;
     struct channel *channel;
     enum link_state state;
-    struct mono deadline; /* NEW, LEAVING: then it is closed */
+    struct mono deadline; /* of the hello */
     char host[MESSAGE_HOST_MAX + 1];
-    uint32_t refusals; /* sent so far, without those of chunks */
+    uint32_t refusals; /* sent so far */
     struct uploads uploads;
     bool ack_due, paused;
     bool attended; /* in the context's list */
@@ -91,7 +88,7 @@ void link_free(struct link *l);
 
 void link_frame(struct link *l, struct slice body);
 void link_send(struct link *l, const struct message *m);
-/* Says nothing more, and closes once what was said is out. */
+/* Closes; what was said still leaves. */
 void link_leave(struct link *l);
 void link_tick(struct link *l);
 

@@ -75,6 +75,8 @@ void link_server_close(struct link_server *s)
     if (s == NULL)
         return;
     channel_hub_free(s->hub);
+    for (struct link *l = s->links; l != NULL; l = l->next)
+        l->state = LINK_CLOSED; /* what control still says as the others leave goes nowhere */
     while (s->links != NULL) {
         struct link *l = s->links;
 
