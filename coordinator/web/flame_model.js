@@ -14,18 +14,36 @@ const NOISE_SIGMAS = 3;
 const SHORT_LIST = 12;
 
 function sortByWeight(nodes, begin, end, weight) {
-    const heavier = (p, q) => weight[p] - weight[q] || q - p;
     if (end - begin > SHORT_LIST) {
-        nodes.subarray(begin, end).sort(heavier);
+        nodes.subarray(begin, end).sort((p, q) => weight[p] - weight[q] || q - p);
         return;
     }
     for (let k = begin + 1; k < end; k++) {
-        const node = nodes[k];
+        const node = nodes[k], heft = weight[node];
         let at = k;
-        for (; at > begin && heavier(nodes[at - 1], node) > 0; at--)
-            nodes[at] = nodes[at - 1];
+        for (; at > begin; at--) {
+            const before = nodes[at - 1];
+            if (weight[before] < heft || (weight[before] === heft && before > node))
+                break;
+            nodes[at] = before;
+        }
         nodes[at] = node;
     }
+}
+
+function reordered(values, order) {
+    const out = new Float64Array(order.length);
+    for (let i = 0; i < order.length; i++)
+        out[i] = values[order[i]];
+    return out;
+}
+
+/* Each node's own value and those below it; parents come before children. */
+function summedUp(own, parent) {
+    const sum = own.slice();
+    for (let i = sum.length - 1; i > 0; i--)
+        sum[parent[i]] += sum[i];
+    return sum;
 }
 
 class FlameModel {
@@ -86,58 +104,56 @@ class FlameModel {
 
     /* By old index; both sides count, so that the order is the same in every mode. */
     inclusiveWeights(data) {
+        const {parent, self} = data, other = this.differential ? data.self_b : null;
+        const [windowA, windowB] = this.windows;
         const weight = new Float64Array(this.count);
         for (let i = this.count - 1; i >= 0; i--) {
-            const b = this.differential ? data.self_b[i] / this.windows[1] : 0;
-            weight[i] += Math.max(data.self[i] / this.windows[0], b);
+            weight[i] += Math.max(self[i] / windowA, other ? other[i] / windowB : 0);
             if (i > 0)
-                weight[data.parent[i]] += weight[i];
+                weight[parent[i]] += weight[i];
         }
         return weight;
     }
 
+    /* The loops of this class run once, before the engine has compiled them: they keep to locals. */
     fillColumns(data, order) {
-        const n = this.count;
+        const n = this.count, oldParent = data.parent, oldFunction = data.function;
         const place = new Int32Array(n);
-        this.parent = new Int32Array(n);
-        this.func = new Int32Array(n);
-        this.depth = new Uint16Array(n);
-        this.self = [new Float64Array(n), new Float64Array(this.differential ? n : 0)];
-        this.total = [new Float64Array(n), new Float64Array(this.differential ? n : 0)];
-        for (let i = 0; i < n; i++) {
+        const parent = new Int32Array(n), func = new Int32Array(n), depth = new Uint16Array(n);
+        func[0] = ROOT_FUNCTION;
+        for (let i = 1; i < n; i++) {
             const old = order[i];
+            const p = place[oldParent[old]];
             place[old] = i;
-            this.parent[i] = i === 0 ? 0 : place[data.parent[old]];
-            this.func[i] = i === 0 ? ROOT_FUNCTION : data.function[old];
-            this.depth[i] = i === 0 ? 0 : this.depth[this.parent[i]] + 1;
-            this.self[0][i] = data.self[old];
-            if (this.differential)
-                this.self[1][i] = data.self_b[old];
+            parent[i] = p;
+            func[i] = oldFunction[old];
+            depth[i] = depth[p] + 1;
         }
-        for (const side of this.sides()) {
-            for (let i = n - 1; i >= 0; i--) {
-                this.total[side][i] += this.self[side][i];
-                if (i > 0)
-                    this.total[side][this.parent[i]] += this.total[side][i];
-            }
-        }
+        Object.assign(this, {parent, func, depth});
+        this.self = this.sides().map((side) => reordered(side === 0 ? data.self : data.self_b, order));
+        this.total = this.self.map((self) => summedUp(self, parent));
     }
 
     /* end[i]: one past the subtree of i; rows[d]: the nodes of depth d from left to right. */
     findExtents() {
-        const n = this.count;
-        this.end = new Int32Array(n);
-        const counts = [];
-        for (let i = n - 1; i >= 0; i--) {
-            this.end[i] = Math.max(this.end[i], i + 1);
-            if (i > 0)
-                this.end[this.parent[i]] = Math.max(this.end[this.parent[i]], this.end[i]);
-            counts[this.depth[i]] = (counts[this.depth[i]] || 0) + 1;
-        }
-        this.rows = counts.map((c) => new Int32Array(c));
-        const fill = new Int32Array(this.rows.length);
+        const n = this.count, {parent, depth} = this;
+        const end = new Int32Array(n);
+        let deepest = 0;
         for (let i = 0; i < n; i++)
-            this.rows[this.depth[i]][fill[this.depth[i]]++] = i;
+            deepest = Math.max(deepest, depth[i]);
+        const counts = new Int32Array(deepest + 1), filled = new Int32Array(deepest + 1);
+        for (let i = n - 1; i >= 0; i--) {
+            const p = parent[i];
+            if (end[i] === 0)
+                end[i] = i + 1;
+            if (end[p] === 0) /* the last child comes first here, and ends where its parent does */
+                end[p] = end[i];
+            counts[depth[i]]++;
+        }
+        this.end = end;
+        this.rows = Array.from(counts, (count) => new Int32Array(count));
+        for (let i = 0; i < n; i++)
+            this.rows[depth[i]][filled[depth[i]]++] = i;
     }
 
     sides() {
@@ -147,24 +163,18 @@ class FlameModel {
     /* Sets x and width. 'a' and 'b' show one side; 'both' gives each node the larger self of the two
      * sides and sums upwards, so that a path that vanished is as wide as it was. */
     layOut(mode) {
-        const n = this.count;
-        this.mode = mode;
-        this.width = new Float64Array(n);
-        this.x = new Float64Array(n);
-        for (let i = n - 1; i >= 0; i--) {
-            const a = this.self[0][i] / this.windows[0];
-            const b = this.differential ? this.self[1][i] / this.windows[1] : 0;
-            this.width[i] += mode === 'both' ? Math.max(a, b) : mode === 'b' ? b : a;
-            if (i > 0)
-                this.width[this.parent[i]] += this.width[i];
-        }
-        const cursor = new Float64Array(n);
+        const n = this.count, parent = this.parent;
+        const own = this.sides().map((side) => this.self[side].map((ns) => ns / this.windows[side]));
+        const shown = mode === 'both' ? own[0].map((cores, i) => Math.max(cores, own[1][i]))
+            : own[mode === 'b' ? 1 : 0];
+        const width = summedUp(shown, parent);
+        const x = new Float64Array(n), cursor = new Float64Array(n);
         for (let i = 1; i < n; i++) {
-            const p = this.parent[i];
-            this.x[i] = cursor[p];
-            cursor[i] = cursor[p];
-            cursor[p] += this.width[i];
+            const p = parent[i];
+            x[i] = cursor[i] = cursor[p];
+            cursor[p] += width[i];
         }
+        Object.assign(this, {mode, width, x});
     }
 
     name(node) {

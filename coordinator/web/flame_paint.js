@@ -107,6 +107,7 @@ class FlamePainter {
         this.canvas.style.width = this.cssWidth + 'px';
         this.canvas.style.height = this.cssHeight + 'px';
         this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+        this.alpha = 1; /* a canvas that changes its size starts anew */
         this.measureDepth();
     }
 
@@ -143,7 +144,7 @@ class FlamePainter {
             if (top > -ROW_HEIGHT && top < this.cssHeight)
                 this.drawRow(depth, top);
         }
-        pen.globalAlpha = 1;
+        this.setAlpha(1);
         if (this.focus >= 0 && this.focus !== this.hover)
             this.drawOutline(this.focus);
         if (this.hover >= 0)
@@ -173,13 +174,19 @@ class FlamePainter {
         const pen = this.pen;
         const ancestor = node < this.zoom;
         const matched = !this.matches || (node > 0 && this.matches[this.model.func[node]]);
-        pen.globalAlpha = matched ? (ancestor ? 0.55 : 1) : 0.22;
+        this.setAlpha(matched ? (ancestor ? 0.55 : 1) : 0.22);
         pen.fillStyle = this.palette.fill(node);
         pen.fillRect(x, y, width > 3 ? width - 1 : Math.max(width, 0.5), ROW_HEIGHT - 1);
         if (width >= TEXT_MIN_WIDTH) {
-            pen.globalAlpha = matched ? (ancestor ? 0.7 : 1) : 0.45;
+            this.setAlpha(matched ? (ancestor ? 0.7 : 1) : 0.45);
             this.drawName(node, x, y, width);
         }
+    }
+
+    /* Most nodes share it, and asking the canvas costs. */
+    setAlpha(alpha) {
+        if (alpha !== this.alpha)
+            this.pen.globalAlpha = this.alpha = alpha;
     }
 
     drawName(node, x, y, width) {

@@ -71,6 +71,11 @@ class Page(unittest.TestCase):
         return [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td.*?</td>", row, re.S)]
                 for row in re.findall(r"<tr.*?</tr>", body, re.S)]
 
+    def assert_shows(self, text, document):
+        """Without printing the whole page when it does not."""
+        if text not in document:
+            self.fail(f"{text!r} is not in the page")
+
     def assert_ready(self, document, value="true"):
         self.assertRegex(document, f'<html[^>]*data-ready="{value}"')
 
@@ -96,7 +101,7 @@ class Page(unittest.TestCase):
         search = "byId('search').value = 'read'; byId('search').dispatchEvent(new Event('input'));"
         document = self.render(profile(), click)
         self.assertEqual(self.rows(document)[0], ["work", "0.700", "77.8%", "0.900", "100.0%"])
-        self.assertIn("aria-current", document)
+        self.assert_shows("aria-current", document)
         document = self.render(profile(), search)
         self.assertEqual([row[0] for row in self.rows(document)], ["sys_read"])
         self.assertRegex(document, r'id="found"[^>]*><b>20.0%, 0.200 cores</b>')
@@ -107,7 +112,7 @@ class Page(unittest.TestCase):
     def test_a_bad_expression_is_said_to_be_one(self):
         document = self.render(profile(), "byId('search').value = '('; byId('regex').click();"
                                           "byId('search').dispatchEvent(new Event('input'));")
-        self.assertIn("not a regular expression", document)
+        self.assert_shows("not a regular expression", document)
         self.assertEqual(len(self.rows(document)), 4)
 
     def test_a_difference_keeps_what_vanished_and_tells_noise_from_change(self):
@@ -126,20 +131,21 @@ class Page(unittest.TestCase):
         document = self.render(
             profile(self_b=[0] * 6, total_b=[0] * 6, window_b_ns=10 * S, coverage_b=COVERAGE),
             "const m = new FlameModel(JSON.parse(byId('data').textContent));"
-            "document.body.dataset.widths = [...m.width].join(); m.layOut('b');"
-            "document.body.dataset.widthsB = [...m.width].join();")
-        self.assertIn('data-widths="1,1,0.9,0.3,0.2,0.1"', document)
-        self.assertIn('data-widths-b="0,0,0,0,0,0"', document)
+            "document.body.dataset.widths = [...m.width].map((w) => w.toFixed(6)).join(); m.layOut('b');"
+            "document.body.dataset.widthsB = [...m.width].map((w) => w.toFixed(6)).join();")
+        self.assert_shows('data-widths="1.000000,1.000000,0.900000,0.300000,0.200000,0.100000"', document)
+        zeros = ",".join(["0.000000"] * 6)
+        self.assert_shows(f'data-widths-b="{zeros}"', document)
 
     def test_nothing_broken_and_lying_data_are_answered_in_words(self):
         nothing = profile(parent=[0], function=[-1], self=[0], total=[0])
-        self.assertIn("No samples here", self.render(nothing))
+        self.assert_shows("No samples here", self.render(nothing))
         for data, why in ((None, "carries no data"),
                           (profile(self=[1]), "different lengths"),
                           (profile(parent=[0, 0, 1, 2, 5, 1]), "comes before its parent")):
             document = self.render(data)
             self.assert_ready(document, "failed")
-            self.assertIn(why, document)
+            self.assert_shows(why, document)
 
     def test_the_overview_links_each_session_to_its_pictures(self):
         answers = {
@@ -156,9 +162,9 @@ class Page(unittest.TestCase):
                "({ok: true, json: async () => canned[path.split('/').pop()]});"
         document = self.dump(source.replace("</main>", f"</main><script>{fake}</script>"))
         self.assert_ready(document)
-        self.assertIn("1 of 2 agents connected", document)
-        self.assertIn('href="/flame?session=00ff"', document)
-        self.assertIn('href="/api/v1/export?session=00ff&amp;format=pprof"', document)
+        self.assert_shows("1 of 2 agents connected", document)
+        self.assert_shows('href="/flame?session=00ff"', document)
+        self.assert_shows('href="/api/v1/export?session=00ff&amp;format=pprof"', document)
         self.assertRegex(document, r'<p class="empty soft">No agent has said hello')
 
     def test_it_asks_nobody_for_anything(self):
