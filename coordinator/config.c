@@ -44,12 +44,27 @@ bool coordinator_url_is_remote(const char *url)
     const char *host = url + strlen("tcp://");
     const char *colon;
 
-    if (strncmp(url, "ipc://", 6) == 0)
-        return false;
     if (strncmp(url, "tcp://", 6) != 0)
-        return true; /* not a URL that we know: listening on it will say so */
+        return false;
     colon = strrchr(host, ':');
     return !is_loopback(host, colon != NULL ? (size_t)(colon - host) : strlen(host));
+}
+
+static enum status check_listen(const char *url, bool plain, char why[COORDINATOR_WHY_MAX])
+{
+    if (strncmp(url, "ipc://", 6) != 0 && strncmp(url, "tcp://", 6) != 0) {
+        snprintf(why, COORDINATOR_WHY_MAX,
+                 "listen: %.200s: accepted are tcp://ADDRESS:PORT and ipc://PATH", url);
+        return ST_INVALID;
+    }
+    if (coordinator_url_is_remote(url) && !plain) {
+        snprintf(why, COORDINATOR_WHY_MAX,
+                 "listen: %.200s can be reached over a network, and this version has no TLS; "
+                 "accepted are ipc://PATH and tcp://127.0.0.1:PORT, or say insecure_plain",
+                 url);
+        return ST_INVALID;
+    }
+    return ST_OK;
 }
 
 enum status coordinator_config_check(const struct coordinator_config *config,
@@ -59,15 +74,9 @@ enum status coordinator_config_check(const struct coordinator_config *config,
         snprintf(why, COORDINATOR_WHY_MAX, "store: a directory is needed");
         return ST_INVALID;
     }
-    for (unsigned i = 0; i < config->listen.count && !config->insecure_plain; i++) {
-        if (!coordinator_url_is_remote(config->listen.items[i]))
-            continue;
-        snprintf(why, COORDINATOR_WHY_MAX,
-                 "listen: %.200s can be reached over a network, and this version has no TLS; "
-                 "accepted are ipc://PATH and tcp://127.0.0.1:PORT, or say insecure_plain",
-                 config->listen.items[i]);
-        return ST_INVALID;
-    }
+    for (unsigned i = 0; i < config->listen.count; i++)
+        if (check_listen(config->listen.items[i], config->insecure_plain, why) != ST_OK)
+            return ST_INVALID;
     if (config->http_port != 0 && !is_loopback(config->http_host, strlen(config->http_host))) {
         snprintf(why, COORDINATOR_WHY_MAX,
                  "http_host: %.200s is not a loopback address; the API has no TLS and no tokens in "

@@ -163,7 +163,6 @@ static void begin_stop(struct coordinator *c)
 {
     if (c->phase != PHASE_RUNNING)
         return;
-    log_info("event=stopping");
     c->phase = PHASE_ANSWERING;
     c->links_deadline = mono_after(clock_mono(), STOP_LINKS_NS);
     if (c->links != NULL)
@@ -243,7 +242,7 @@ static void advance_stop(struct coordinator *c)
 
 static void on_signal(uv_signal_t *s, int number)
 {
-    (void)number;
+    log_info("event=stopping signal=%d", number);
     begin_stop(s->data);
 }
 
