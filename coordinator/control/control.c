@@ -103,6 +103,8 @@ static enum status find_or_add(struct control *c, const char *host, struct agent
     for (size_t e = 0; e < EVENT_PLACES; e++)
         if (away->slots[e].profiler != NULL)
             steer_end(c, away->slots[e].profiler, away->last_seen, away->last_seen);
+    for (struct profiler *p = away->unfinished; p != NULL; p = p->next_unfinished)
+        p->finished = true;
     unkeep_agent(c, away);
     steer_forget(c, away);
     keeping_forget_agent(c, away->host);
@@ -244,13 +246,6 @@ out:
 }
 
 /* ---- what else agents say ---- */
-
-const char *control_link_host(const struct control *c, const struct link *link)
-{
-    const struct agent *a = fleet_by_link(c->fleet, link);
-
-    return a != NULL ? a->host : NULL;
-}
 
 void control_gone(struct control *c, struct link *link, struct mono now)
 {

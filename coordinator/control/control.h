@@ -70,8 +70,6 @@ void control_time(struct control *c, struct mono now, struct wall wall);
  * of its replacement and closed. */
 enum status control_hello(struct control *c, struct link *link, const struct hello *h,
                           struct mono now, struct wall wall, char why[CONTROL_WHY_MAX]);
-const char *control_link_host(const struct control *c,
-                              const struct link *link); /* NULL before hello */
 void control_gone(struct control *c, struct link *link, struct mono now);
 void control_heartbeat(struct control *c, struct link *link, const struct heartbeat *h,
                        struct mono now, struct wall wall);

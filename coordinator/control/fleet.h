@@ -33,7 +33,7 @@ struct agent {
     struct link *link; /* NULL: away */
     struct mono heard; /* receipt of its last message; the start of this coordinator before any */
     struct wall last_seen; /* the same for people */
-    struct heartbeat last; /* zero before the first of this connection */
+    struct heartbeat last; /* zero before the first of its life */
 
     struct agent_slot slots[EVENT_PLACES];
     struct profiler *unfinished; /* its profilers of which something may still come */

@@ -196,7 +196,8 @@ void keeping_written(void *control, uint64_t batch, enum status st)
         else
             log_info("event=control_durable_again");
     }
-    answer_waiters(c, batch, st);
+    /* What waits behind a failed batch fails with it: nobody is left hanging on a full disk. */
+    answer_waiters(c, st == ST_OK ? batch : UINT64_MAX, st);
     steer(c);
 }
 
