@@ -36,7 +36,7 @@ void link_free(struct link *l)
     uploads_orphan(&l->uploads);
     while (*at != NULL && *at != l)
         at = &(*at)->next_attention;
-    if (*at == l)
+    if (*at != NULL)
         *at = l->next_attention;
     free(l);
 }

@@ -40,7 +40,7 @@ enum status symbol_desk_new(struct symbol_desk **out)
 
     if (d == NULL)
         return ST_NOMEM;
-    d->missing = calloc(SYMBOL_DESK_MAX, sizeof(*d->missing));
+    d->missing = calloc(SYMBOL_DESK_MAX, sizeof(struct missing *));
     if (d->missing == NULL) {
         free(d);
         return ST_NOMEM;

@@ -27,7 +27,7 @@ enum {
 /* Silence after which an agent counts as away. */
 #define CONTROL_IDLE_NS (3 * CONTROL_HEARTBEAT_NS)
 #define CONTROL_CHUNK_NS (10 * NS_PER_S)
-#define CONTROL_SESSION_NS_MAX (7 * 86400 * NS_PER_S)
+#define CONTROL_SESSION_NS_MAX (UINT64_C(604800) * NS_PER_S) /* a week */
 /* A session that is over stops waiting for the chunks of a host that has been away this long ... */
 #define CONTROL_AWAY_NS (120 * NS_PER_S)
 /* ... and for any chunk after this: three times what an agent needs to be back and empty its spool

@@ -44,7 +44,7 @@ enum status fleet_new(uint32_t agents_max, struct fleet **out)
     if (f == NULL)
         return ST_NOMEM;
     f->limit = agents_max;
-    f->agents = calloc(agents_max, sizeof(*f->agents));
+    f->agents = calloc(agents_max, sizeof(struct agent *));
     if (f->agents == NULL) {
         free(f);
         return ST_NOMEM;
@@ -103,7 +103,7 @@ struct agent *fleet_by_link(const struct fleet *f, const struct link *link)
     struct agent key;
     struct agent **node;
 
-    memcpy(&key.link, &link, sizeof(link)); /* only compared, never followed */
+    memcpy(&key.link, &link, sizeof(struct link *)); /* only compared, never followed */
     node = tfind(&key, &f->by_link, compare_links);
     return node != NULL ? *node : NULL;
 }

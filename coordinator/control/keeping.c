@@ -48,8 +48,8 @@ void unkeep_agent(struct control *c, struct agent *a)
 
     while (*at != NULL && *at != a)
         at = &(*at)->next_dirty;
-    if (*at == a)
-        *at = a->next_dirty;
+    if (*at != NULL)
+        *at = (*at)->next_dirty;
     a->dirty = false;
 }
 
@@ -59,8 +59,8 @@ void unkeep_session(struct control *c, struct session *s)
 
     while (*at != NULL && *at != s)
         at = &(*at)->next_dirty;
-    if (*at == s)
-        *at = s->next_dirty;
+    if (*at != NULL)
+        *at = (*at)->next_dirty;
     s->dirty = false;
 }
 

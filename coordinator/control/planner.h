@@ -11,11 +11,12 @@
 #include "common/event.h"
 #include "common/message.h"
 
-enum { /* an array indexed by event has this many places; place 0 stays empty */
-       EVENT_PLACES = 1
-#define X(number, NAME, text, unit) +1
+enum { /* an array indexed by event has EVENT_PLACES places; the first stays empty */
+       EVENT_PLACE_NONE,
+#define X(number, NAME, text, unit) EVENT_PLACE_##NAME,
        EVENT_LIST(X)
 #undef X
+           EVENT_PLACES
 };
 
 struct planner_need { /* hz 0: nobody wants the event */

@@ -78,7 +78,7 @@ static enum status make_room(struct sessions *t)
 
     if (t->count < t->capacity)
         return ST_OK;
-    items = realloc(t->items, capacity * sizeof(*items));
+    items = realloc(t->items, capacity * sizeof(struct session *));
     if (items == NULL)
         return ST_NOMEM;
     t->items = items;
@@ -150,7 +150,7 @@ void sessions_drop(struct sessions *t, struct session *s)
         at++;
     if (at == t->count)
         return;
-    memmove(&t->items[at], &t->items[at + 1], (t->count - at - 1) * sizeof(*t->items));
+    memmove(&t->items[at], &t->items[at + 1], (t->count - at - 1) * sizeof(struct session *));
     t->count--;
     tdelete(s, &t->by_id, compare_ids);
     session_free(s);
@@ -232,7 +232,7 @@ static enum status find_or_add_host(struct session *s, const char *name, struct 
         *out = *node;
         return ST_OK;
     }
-    hosts = realloc(s->hosts, (s->host_count + 1) * sizeof(*hosts));
+    hosts = realloc(s->hosts, (s->host_count + 1) * sizeof(struct session_host *));
     if (hosts != NULL)
         s->hosts = hosts;
     if (hosts == NULL || tsearch(host, &s->hosts_by_name, compare_hosts) == NULL) {

@@ -42,12 +42,12 @@ void steer_forget(struct control *c, struct agent *a)
 
     while (*at != NULL && *at != a)
         at = &(*at)->next_touched;
-    if (*at == a)
-        *at = a->next_touched;
+    if (*at != NULL)
+        *at = (*at)->next_touched;
     for (at = &c->due; *at != NULL && *at != a;)
         at = &(*at)->next_due;
-    if (*at == a)
-        *at = a->next_due;
+    if (*at != NULL)
+        *at = (*at)->next_due;
     a->touched = a->due = false;
 }
 
@@ -162,7 +162,7 @@ static void finish_profiler(struct control *c, struct profiler *p)
         return;
     for (at = &a->unfinished; *at != NULL && *at != p;)
         at = &(*at)->next_unfinished;
-    if (*at == p)
+    if (*at != NULL)
         *at = p->next_unfinished;
     p->next_unfinished = NULL;
 }
@@ -247,7 +247,8 @@ static void step_event(struct control *c, struct agent *a, enum event event,
     case PLANNER_KEEP:
         return;
     case PLANNER_END:
-        steer_end(c, slot->profiler, c->wall, c->wall);
+        if (slot->profiler != NULL) /* it runs, or there would be nothing to end */
+            steer_end(c, slot->profiler, c->wall, c->wall);
         return;
     case PLANNER_ASSIGN:
         st = assign(c, a, event);

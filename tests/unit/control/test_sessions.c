@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ static struct profiler *add_profiler(struct world *w, const char *host, uint8_t 
     struct profiler_record record = {.id = {{id}}, .event = EVENT_CPU, .assigned = at(100)};
     struct profiler *p = NULL;
 
-    strcpy(record.host, host);
+    (void)snprintf(record.host, sizeof(record.host), "%s", host);
     assert_int_equal(profilers_add_take(w->profilers, &record, &p), ST_OK);
     return p;
 }
