@@ -40,6 +40,9 @@ enum {
  * that refused one is not asked again for that long. */
 #define CONTROL_RETRY_NS (5 * NS_PER_S)
 #define CONTROL_REFUSED_NS (300 * NS_PER_S)
+/* Nothing begins with less than this to go: a host whose clock runs a little faster ends by itself
+ * a little early, and is not to start anew for the rest. */
+#define CONTROL_BEGIN_NS (NS_PER_S / 4)
 /* An unacknowledged plan is sent again. */
 #define CONTROL_RESEND_NS (30 * NS_PER_S)
 

@@ -236,7 +236,8 @@ static void step_event(struct control *c, struct agent *a, enum event event,
                        const struct planner_need *need)
 {
     struct agent_slot *slot = &a->slots[event];
-    bool may_begin = mono_reached(c->now, slot->may_begin);
+    bool may_begin =
+        mono_reached(c->now, slot->may_begin) && need->ends.ns >= c->wall.ns + CONTROL_BEGIN_NS;
     enum status st;
 
     switch (planner_step(need, slot->profiler != NULL, may_begin)) {

@@ -58,6 +58,24 @@ static void the_hosts_word_for_the_end_waits_for_the_chunks(void **state)
     assert_int_equal(state_of(w, s), SESSION_COMPLETED);
 }
 
+static void a_host_that_ends_a_little_early_does_not_start_anew(void **state)
+{
+    struct world *w = *state;
+    struct id128 p;
+    uint64_t s;
+
+    hello(w, 1, "web-1");
+    s = starts(w, "", 99, 20);
+    p = only_item(w, 1)->profiler;
+    world_pass(w, 19);
+    w->wall.ns += NS_PER_S - CONTROL_BEGIN_NS / 2;
+    says_state(w, 1, p, PROFILER_ENDED, 0, "");
+    assert_int_equal(said_to(w, 1)->plan.item_count, 0);
+    assert_int_equal(view_of(w, s).record->member_count, 1);
+    world_pass(w, 1);
+    assert_int_equal(state_of(w, s), SESSION_COMPLETED);
+}
+
 static void a_host_without_a_single_sample_ends_by_its_word(void **state)
 {
     struct world *w = *state;
@@ -360,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         world_test(a_session_completes_when_the_final_chunk_is_stored),
         world_test(the_hosts_word_for_the_end_waits_for_the_chunks),
+        world_test(a_host_that_ends_a_little_early_does_not_start_anew),
         world_test(a_host_without_a_single_sample_ends_by_its_word),
         world_test(a_stopped_session_ends_as_stopped),
         world_test(a_profiler_that_goes_on_for_others_settles_by_what_covers_the_end),
