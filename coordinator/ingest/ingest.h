@@ -29,7 +29,8 @@ struct ingest; /* opaque */
 
 struct ingest_result {
     enum status status; /* ST_OK: durable. ST_EXISTS: a duplicate, durable before.
-                           ST_IO, ST_NO_SPACE: not taken, send it again later. */
+                           Any other without a refusal (ST_IO, ST_NO_SPACE, ST_NOMEM): not
+                           taken, send it again later. */
     enum refusal_reason refusal; /* 0, or why it will never be taken */
     char text[INGEST_TEXT_MAX]; /* with a refusal: names the value and the rule */
     struct chunk_info info; /* valid with ST_OK and ST_EXISTS */
@@ -40,7 +41,7 @@ struct ingest_result {
 typedef void ingest_done(void *arg, const struct ingest_result *result);
 
 enum status ingest_new(struct store *store, struct ingest **out);
-void ingest_free(struct ingest *i);
+void ingest_free(struct ingest *i); /* NULL is fine; no `done` may be outstanding */
 
 /* Copies `bytes`. `host` must own the chunk's profiler (records.h). `done` follows on the loop, in
  * the order of the calls. ST_NOMEM, ST_TOO_BIG (over CHUNK_PACKED_MAX): not taken, no `done`. */
@@ -58,7 +59,8 @@ enum status ingest_symbols(struct ingest *i, const char *host, const struct symb
                            void *arg);
 
 /* Build ids of stored samples that still lack symbols, for asking again after a reconnect: at most
- * `max`, from *cursor on (0 begins), which moves and is 0 again when the end was reached. */
+ * `max`, fewer where many have theirs, from *cursor on (0 begins), which moves and is 0 again when
+ * the end was reached. */
 uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
                                 uint32_t max);
 
