@@ -327,7 +327,7 @@ static void take_hello(struct link *l, const struct hello *h)
         refuse(l, MESSAGE_HELLO, 0, REFUSAL_MALFORMED, "a connection says hello once");
         return;
     }
-    strncpy(l->host, h->host, MESSAGE_HOST_MAX);
+    memcpy(l->host, h->host, sizeof(l->host));
     l->state = LINK_UP;
     st = control_hello(x->control, l, h, x->now, x->wall, why);
     if (st == ST_OK) {

@@ -82,7 +82,7 @@ static enum status assign(struct control *c, struct agent *a, enum event event)
 
     if (st != ST_OK)
         return st;
-    strncpy(record.host, a->host, MESSAGE_HOST_MAX);
+    memcpy(record.host, a->host, sizeof(record.host));
     st = profilers_add_take(c->profilers, &record, &p);
     if (st != ST_OK) {
         labels_deinit(&record.labels);
