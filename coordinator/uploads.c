@@ -20,7 +20,7 @@ enum status uploads_take(struct uploads *u, uint64_t number, size_t bytes, const
         return ST_NOMEM;
     upload->number = number;
     upload->bytes = bytes;
-    strncpy(upload->host, host, MESSAGE_HOST_MAX);
+    memcpy(upload->host, host, strnlen(host, MESSAGE_HOST_MAX));
 
     if (u->last != NULL)
         u->last->next = upload;

@@ -75,7 +75,7 @@ enum status fleet_add(struct fleet *f, const char *host, struct agent **out)
         a = calloc(1, sizeof(*a));
         if (a == NULL)
             return ST_NOMEM;
-        strncpy(a->host, host, MESSAGE_HOST_MAX);
+        memcpy(a->host, host, strnlen(host, MESSAGE_HOST_MAX));
         if (tsearch(a, &f->by_host, compare_hosts) == NULL) {
             free(a);
             return ST_NOMEM;
@@ -89,11 +89,12 @@ enum status fleet_add(struct fleet *f, const char *host, struct agent **out)
 
 struct agent *fleet_find(const struct fleet *f, const char *host)
 {
-    struct agent key;
+    size_t length = strnlen(host, MESSAGE_HOST_MAX);
+    struct agent key; /* only its host is looked at */
     struct agent **node;
 
-    strncpy(key.host, host, MESSAGE_HOST_MAX);
-    key.host[MESSAGE_HOST_MAX] = '\0';
+    memcpy(key.host, host, length);
+    key.host[length] = '\0';
     node = tfind(&key, &f->by_host, compare_hosts);
     return node != NULL ? *node : NULL;
 }

@@ -225,7 +225,7 @@ static enum status find_or_add_host(struct session *s, const char *name, struct 
 
     if (host == NULL)
         return ST_NOMEM;
-    strncpy(host->host, name, MESSAGE_HOST_MAX);
+    memcpy(host->host, name, strnlen(name, MESSAGE_HOST_MAX));
     node = tfind(host, &s->hosts_by_name, compare_hosts);
     if (node != NULL) {
         free(host);
