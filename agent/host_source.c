@@ -1,0 +1,281 @@
+#include "agent/host_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/process/process.h"
+#include "agent/process/sideband.h"
+#include "agent/resolve.h"
+#include "agent/sampler/sampler.h"
+#include "agent/sequencer.h"
+#include "agent/symbols/elf.h"
+#include "agent/symbols/kernel.h"
+
+/* A record that carries a time is in its buffer this much later at most: the time is read at the
+ * start of an interrupt handler that some 10 us later has written it. */
+#define RECORD_DELAY_NS (2 * NS_PER_MS)
+
+struct host_source {
+    struct source base;
+    char *scope_cgroup;
+    struct sampler *sampler;
+    struct sideband *sideband; /* NULL between sessions */
+    struct processes *processes;
+    struct kernel_symbols *kernel;
+    struct sequencer *sequencer;
+    struct resolver resolver;
+    source_visit *visit; /* during a drain */
+    void *visit_arg;
+};
+
+static struct host_source *from(struct source *s)
+{
+    return (struct host_source *)s;
+}
+
+/* ---- start ---- */
+
+/* In this order, so that every process is either in the scan or told of by the side-band. */
+static enum status start(struct source *base, uint64_t period_ns, char why[SOURCE_WHY_MAX])
+{
+    struct host_source *s = from(base);
+    enum status st = sideband_open(&s->sideband);
+
+    if (st != ST_OK) {
+        (void)snprintf(why, SOURCE_WHY_MAX, "perf's process events: %s", status_text(st));
+        return st;
+    }
+    st = processes_scan(s->processes, s->scope_cgroup);
+    if (st == ST_OK)
+        st = sampler_start(s->sampler, period_ns);
+    if (st != ST_OK) {
+        (void)snprintf(why, SOURCE_WHY_MAX, "the sampling clock: %s", status_text(st));
+        sideband_close(s->sideband);
+        s->sideband = NULL;
+    }
+    return st;
+}
+
+static enum status set_period(struct source *base, uint64_t period_ns)
+{
+    return sampler_set_period(from(base)->sampler, period_ns);
+}
+
+/* ---- draining and stopping ---- */
+
+static void queue_event(void *arg, const struct sideband_event *event)
+{
+    sequencer_add_event(((struct host_source *)arg)->sequencer, event);
+}
+
+static void queue_sample(void *arg, const struct sample *sample)
+{
+    sequencer_add_sample(((struct host_source *)arg)->sequencer, sample);
+}
+
+static void take_event(void *arg, const struct sideband_event *event)
+{
+    processes_apply(((struct host_source *)arg)->processes, event);
+}
+
+static void take_sample(void *arg, const struct sample *sample)
+{
+    struct host_source *s = arg;
+    const struct resolved_sample resolved = resolve(&s->resolver, sample);
+
+    s->visit(s->visit_arg, &resolved);
+}
+
+/* Samples first: every event that is older than a sample in hand is then in its buffer. */
+static void empty_buffers(struct host_source *s)
+{
+    sampler_drain(s->sampler, queue_sample, s);
+    sideband_drain(s->sideband, queue_event, s);
+}
+
+static void run(struct host_source *s, struct mono until, source_visit *visit, void *arg)
+{
+    const struct sequencer_handler handler = {take_event, take_sample, s};
+
+    s->visit = visit;
+    s->visit_arg = arg;
+    sequencer_run(s->sequencer, until, &handler);
+}
+
+static struct mono drain(struct source *base, struct mono now, source_visit *visit, void *arg)
+{
+    struct host_source *s = from(base);
+    struct mono until = {now.ns - RECORD_DELAY_NS};
+
+    if (s->sideband == NULL)
+        return now;
+    empty_buffers(s);
+    (void)sampler_follow_cpus(s->sampler);
+    (void)sideband_follow_cpus(s->sideband);
+    run(s, until, visit, arg);
+    (void)kernel_symbols_refresh(s->kernel);
+    return until;
+}
+
+static void close_sideband(struct host_source *s)
+{
+    sideband_close(s->sideband);
+    s->sideband = NULL;
+}
+
+static void stop(struct source *base, source_visit *visit, void *arg)
+{
+    struct host_source *s = from(base);
+
+    if (s->sideband == NULL)
+        return;
+    sampler_stop(s->sampler);
+    empty_buffers(s);
+    run(s, (struct mono){UINT64_MAX}, visit, arg);
+    close_sideband(s);
+}
+
+/* ---- counters ---- */
+
+static void read_counters(struct source *base, struct sample_counters *out, struct agent_cost *cost)
+{
+    struct host_source *s = from(base);
+    struct sampler_counters c;
+
+    sampler_read_counters(s->sampler, &c);
+    *out = (struct sample_counters){.clock_ns = c.clock_ns, .cpus = c.cpus};
+    out->lost[LOSS_RING] = c.counts[ABI_COUNTER_RING_FULL];
+    out->lost[LOSS_SCRATCH] = c.counts[ABI_COUNTER_SCRATCH_BUSY];
+    out->lost[LOSS_KERNEL] = c.kernel_missed;
+    out->lost[LOSS_TABLE] = sequencer_read_counters(s->sequencer).samples_refused;
+    cost->bpf_ns = c.bpf_ns;
+    cost->bpf_runs = c.bpf_runs;
+    cost->kernel_map_bytes = c.map_bytes;
+    if (s->sideband != NULL)
+        cost->kernel_map_bytes += sideband_read_counters(s->sideband).map_bytes;
+}
+
+/* ---- symbols ---- */
+
+struct symbol_file { /* data of a symbol_job: one of the two */
+    const struct kernel_symbols *kernel;
+    int fd;
+};
+
+static enum status read_symbols(struct symbol_job *job, struct symtab *out)
+{
+    const struct symbol_file *f = job->data;
+
+    return f->kernel != NULL ? kernel_symtab(f->kernel, out) : elf_symbols(f->fd, out);
+}
+
+static void close_symbols(struct symbol_job *job)
+{
+    struct symbol_file *f = job->data;
+
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f);
+    job->data = NULL;
+}
+
+static enum status open_symbols(struct source *base, const struct build_id *id,
+                                struct symbol_job *out)
+{
+    struct host_source *s = from(base);
+    struct symbol_file *f = calloc(1, sizeof(*f));
+    enum status st = ST_OK;
+
+    if (f == NULL)
+        return ST_NOMEM;
+    f->fd = -1;
+    if (build_id_equal(id, kernel_build_id(s->kernel)))
+        f->kernel = s->kernel;
+    else
+        st = processes_open_binary(s->processes, id, &f->fd);
+    if (st != ST_OK) {
+        free(f);
+        return st;
+    }
+    *out = (struct symbol_job){*id, f, read_symbols, close_symbols};
+    return ST_OK;
+}
+
+static const char *degraded(const struct source *base)
+{
+    const struct host_source *s = (const struct host_source *)base;
+    const char *why = kernel_degraded(s->kernel);
+
+    return why == NULL ? "" : why;
+}
+
+/* ---- open and close ---- */
+
+static void host_source_close(struct source *base)
+{
+    struct host_source *s = from(base);
+
+    sampler_close(s->sampler);
+    sideband_close(s->sideband);
+    sequencer_free(s->sequencer);
+    processes_free(s->processes);
+    kernel_symbols_close(s->kernel);
+    free(s->scope_cgroup);
+    free(s);
+}
+
+static enum status open_parts(struct host_source *s, const struct host_source_options *options,
+                              char why[SOURCE_WHY_MAX])
+{
+    const struct sampler_options sampler = {options->scope_cgroup, options->ring_bytes};
+    enum status st = sampler_open(&sampler, &s->sampler, why);
+
+    if (st != ST_OK)
+        return st;
+    st = kernel_symbols_open(&s->kernel);
+    if (st == ST_OK)
+        st = processes_new(&s->processes);
+    if (st == ST_OK)
+        st = sequencer_new(&s->sequencer);
+    if (st == ST_OK && options->scope_cgroup != NULL) {
+        s->scope_cgroup = strdup(options->scope_cgroup);
+        st = s->scope_cgroup == NULL ? ST_NOMEM : ST_OK;
+    }
+    if (st != ST_OK)
+        (void)snprintf(why, SOURCE_WHY_MAX, "%s", status_text(st));
+    return st;
+}
+
+enum status host_source_open(const struct host_source_options *options, struct source **out,
+                             char why[SOURCE_WHY_MAX])
+{
+    static const struct source_operations operations = {
+        .start = start,
+        .set_period = set_period,
+        .drain = drain,
+        .stop = stop,
+        .read_counters = read_counters,
+        .open_symbols = open_symbols,
+        .degraded = degraded,
+        .close = host_source_close,
+    };
+    struct host_source *s = calloc(1, sizeof(*s));
+    enum status st;
+
+    if (s == NULL)
+        return ST_NOMEM;
+    s->base.operations = &operations;
+    s->base.whole_host = options->scope_cgroup == NULL;
+    s->base.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    st = open_parts(s, options, why);
+    if (st != ST_OK) {
+        host_source_close(&s->base);
+        return st;
+    }
+    s->resolver.processes = s->processes;
+    s->resolver.kernel = s->kernel;
+    *out = &s->base;
+    return ST_OK;
+}

@@ -1,0 +1,172 @@
+#include "agent/resolve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/utf8.h"
+
+/* A pid that is gone has no serial of its own: a number that the table never gives. */
+#define SERIAL_OF_GONE(pid) (UINT64_C(1) << 63 | (pid))
+
+static const char kernel_path[] = "[kernel]";
+
+static struct resolved_frame *next_frame(struct resolver *r)
+{
+    struct resolved_frame *f = &r->frames[r->frame_count++];
+
+    *f = (struct resolved_frame){0};
+    return f;
+}
+
+static void add_mark(struct resolver *r, const char *name)
+{
+    struct resolved_frame *f = next_frame(r);
+
+    f->kind = FRAME_MARK;
+    f->name = name;
+}
+
+static void add_named(struct resolver *r, const char *name)
+{
+    struct resolved_frame *f = next_frame(r);
+
+    f->kind = FRAME_NAMED;
+    f->name = name;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+/* A file that could not be read has no identity that holds on another host: its frame is named. */
+static void add_unreadable_file(struct resolver *r, const char *path, uint64_t offset)
+{
+    char *name = r->names[r->frame_count];
+
+    (void)snprintf(name, RESOLVE_NAME_MAX, "%.40s+0x%" PRIx64, base_name(path), offset);
+    utf8_repair(name, strlen(name));
+    add_named(r, name);
+}
+
+static void add_user(struct resolver *r, const struct mapping *m, uint64_t address)
+{
+    uint64_t offset = address - m->start + m->file_offset;
+    struct resolved_frame *f;
+
+    if (m->binary == NULL) {
+        add_named(r, "[jit]");
+        return;
+    }
+    if (m->binary->id.length == 0) {
+        add_unreadable_file(r, m->binary->path, offset);
+        return;
+    }
+    f = next_frame(r);
+    f->kind = FRAME_NATIVE;
+    f->binary = &m->binary->id;
+    f->path = m->binary->path;
+    f->offset = offset;
+}
+
+/* A return address names the instruction after the call, which may belong to the next function: the
+ * call itself lies one byte before. The innermost frame is where the CPU was. */
+static uint64_t code_address(const uint64_t *frames, uint32_t i)
+{
+    return i == 0 ? frames[0] : frames[i] - 1;
+}
+
+/* A walk over frame pointers goes astray in code that has none: it is believed as far as its
+ * addresses lie in code that the process has mapped. */
+static uint32_t believable(struct resolver *r, const struct sample *s)
+{
+    uint32_t n = 0;
+
+    while (n < s->user_count && processes_map(r->processes, s->pid, code_address(s->user, n)))
+        n++;
+    return n;
+}
+
+static const char *cut_mark(const struct sample *s, uint32_t believed)
+{
+    if (believed < s->user_count || s->stop == ABI_STOP_UNREADABLE)
+        return MARK_UNREADABLE;
+    return s->stop == ABI_STOP_MAX ? MARK_TRUNCATED : NULL;
+}
+
+static void resolve_user(struct resolver *r, const struct sample *s)
+{
+    uint32_t believed = believable(r, s);
+    const char *mark = cut_mark(s, believed);
+
+    if (mark != NULL)
+        add_mark(r, mark);
+    for (uint32_t i = believed; i > 0; i--) {
+        uint64_t address = code_address(s->user, i - 1);
+        const struct mapping *m = processes_map(r->processes, s->pid, address);
+
+        if (m != NULL)
+            add_user(r, m, address);
+    }
+}
+
+static void add_kernel(struct resolver *r, uint64_t address)
+{
+    struct kernel_frame k = kernel_resolve(r->kernel, address);
+    struct resolved_frame *f;
+
+    if (!k.in_image) {
+        add_named(r, k.name != NULL ? k.name : "[unknown kernel code]");
+        return;
+    }
+    f = next_frame(r);
+    f->kind = FRAME_KERNEL;
+    f->binary = kernel_build_id(r->kernel);
+    f->path = kernel_path;
+    f->offset = k.offset;
+}
+
+static void copy_name(char *out, const char comm[ABI_COMM_BYTES])
+{
+    size_t length = strnlen(comm, ABI_COMM_BYTES);
+
+    memcpy(out, comm, length);
+    out[length] = '\0';
+    utf8_repair(out, length);
+}
+
+struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
+{
+    static const struct labels none;
+    const struct process *p;
+
+    r->frame_count = 0;
+    processes_note_cgroup(r->processes, sample->pid, sample->cgroup);
+    p = processes_find(r->processes, sample->pid);
+    if (p == NULL && !sample->kernel_thread)
+        add_mark(r, MARK_PROCESS_GONE);
+    else if (!sample->kernel_thread)
+        resolve_user(r, sample);
+    for (uint32_t i = sample->kernel_count; i > 0; i--)
+        add_kernel(r, code_address(sample->kernel, i - 1));
+    if (r->frame_count == 0)
+        add_mark(r, MARK_NO_STACK);
+
+    copy_name(r->thread, sample->comm);
+    copy_name(r->comm, p != NULL ? p->comm : sample->comm);
+    return (struct resolved_sample){
+        .time = sample->time,
+        .pid = sample->pid,
+        .tid = sample->tid,
+        .process_serial = p != NULL ? p->serial : SERIAL_OF_GONE(sample->pid),
+        .process_start_ns = p != NULL ? p->start_ns : 0,
+        .comm = r->comm,
+        .thread_name = r->thread,
+        .labels = p != NULL ? &p->labels : &none,
+        .frames = r->frames,
+        .frame_count = r->frame_count,
+    };
+}

@@ -1,0 +1,35 @@
+/* resolve - from addresses to frames that mean the same on every host.
+ * User addresses become (build id, file offset), kernel addresses (kernel build id, offset from
+ * _text); what only this host can know is named here. What could not be walked or found becomes a
+ * mark at the cut end: no sample is dropped for its stack. Loop thread only. */
+#ifndef AGENT_RESOLVE_H
+#define AGENT_RESOLVE_H
+
+#include "agent/aggregate.h"
+#include "agent/process/process.h"
+#include "agent/sampler/sampler.h"
+#include "agent/symbols/kernel.h"
+
+enum {
+    RESOLVE_FRAMES_MAX = 2 * ABI_FRAMES_MAX + 1, /* both parts and a mark */
+    RESOLVE_NAME_MAX = 64,
+};
+
+#define MARK_TRUNCATED "[truncated]" /* deeper than the walk goes */
+#define MARK_UNREADABLE "[unreadable stack]" /* no frame pointer to follow from here on */
+#define MARK_PROCESS_GONE "[process gone]" /* ended before it could be looked at */
+#define MARK_NO_STACK "[no stack]" /* neither part gave a frame */
+
+struct resolver { /* one, reused: the result of a call points into it */
+    struct processes *processes;
+    struct kernel_symbols *kernel;
+    struct resolved_frame frames[RESOLVE_FRAMES_MAX];
+    uint32_t frame_count;
+    char names[RESOLVE_FRAMES_MAX][RESOLVE_NAME_MAX]; /* of frames in files without an identity */
+    char comm[ABI_COMM_BYTES + 1], thread[ABI_COMM_BYTES + 1]; /* as valid UTF-8 */
+};
+
+/* Until the next call, and until the process table changes. */
+struct resolved_sample resolve(struct resolver *r, const struct sample *sample);
+
+#endif
