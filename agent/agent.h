@@ -4,35 +4,37 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "agent/source.h"
 #include "common/config.h"
 #include "common/status.h"
 
 struct agent_config {
     char *coordinator; /* channel URL */
-    char *host; /* identity; default: the node name */
+    char *host; /* identity; NULL: the node name */
     char *spool; /* directory */
     uint64_t spool_bytes;
-    uint64_t spool_age_ns;
-    char *scope_cgroup; /* NULL: whole host */
+    uint64_t spool_age; /* ns */
+    char *scope_cgroup; /* NULL: the whole host */
     struct config_list labels; /* "key=value" */
-    uint64_t ring_bytes;
+    uint64_t ring_bytes; /* 0: the sampler's default */
 };
 
 extern const struct config_key agent_config_keys[];
 extern const size_t agent_config_key_count;
 
-struct agent; /* opaque */
-
 enum { AGENT_WHY_MAX = 512 };
 
-/* Runs until agent_stop; returns what ended it. */
-enum status agent_new(const struct agent_config *config, struct agent **out,
+struct agent; /* opaque */
+
+/* Takes `source` over, also on failure. `why` names the value or the file at fault. */
+enum status agent_new(const struct agent_config *config, struct source *source, struct agent **out,
                       char why[AGENT_WHY_MAX]);
+/* Until SIGTERM, SIGINT or agent_stop. What was sampled is in the spool when it returns. */
 enum status agent_run(struct agent *a);
-void agent_stop(struct agent *a); /* async-signal-safe and thread-safe */
-void agent_free(struct agent *a);
+void agent_stop(struct agent *a); /* any thread */
+void agent_free(struct agent *a); /* NULL is fine */
 
 #endif
