@@ -1,5 +1,6 @@
-/* export - a profile in the formats of other tools. Every unnamed address has a function too, since
- * viewers drop frames without one. The result owns its bytes. */
+/* export - a profile in the formats of other tools. Every address without a name has a function
+ * too, since viewers drop frames without one. Weights are whole ns, rounded so that their sum is
+ * the profile's. The result owns its bytes. */
 #ifndef COORDINATOR_QUERY_EXPORT_H
 #define COORDINATOR_QUERY_EXPORT_H
 
@@ -19,7 +20,7 @@ enum export_format {
 #undef X
 };
 
-enum status export_format_parse(const char *text, enum export_format *out);
+enum status export_format_parse(const char *text, enum export_format *out); /* ST_INVALID */
 const char *export_media_type(enum export_format f);
 
 /* pprof: gzip; sample types samples/count and cpu/nanoseconds, mappings with build ids, labels

@@ -12,15 +12,17 @@
 #include "coordinator/query/window.h"
 #include "coordinator/store/store.h"
 
-enum {
-    PROFILE_SLICES =
-        30, /* time slices of a window: replicates of the variance, at least 1 s each */
-};
+/* Time slices of a window, the replicates of the variance: so many equal parts of the time that
+ * was observed, but none shorter than a second. */
+enum { PROFILE_SLICES = 30 };
+#define PROFILE_SLICE_NS_MIN NS_PER_S
+
+#define PROFILE_NONE UINT32_MAX
 
 struct profile_task {
     uint32_t host; /* index in hosts */
-    uint32_t service; /* string ids of the store's dictionary; CHUNK_NO_PARENT: none */
-    uint32_t comm, thread;
+    uint32_t service; /* index in services; PROFILE_NONE: neither process nor host has one */
+    uint32_t comm, thread; /* string ids of the store's dictionary */
 };
 
 struct profile_cell {
@@ -31,7 +33,7 @@ struct profile_cell {
     double weight_ns;
 };
 
-struct profile_replicate {
+struct profile_replicate { /* by host, then slice */
     uint32_t host, slice;
     double covered_ns; /* wall time of the slice that chunks of that host cover */
 };
@@ -43,20 +45,26 @@ struct coverage {
     uint32_t hosts_covered;
     double covered_share; /* covered host-time over wanted host-time: 0..1 */
     uint64_t chunks, samples;
-    uint64_t period_min_ns, period_max_ns;
+    uint64_t period_min_ns, period_max_ns; /* 0 without chunks */
     struct ledger ledger; /* of the chunks touched, whole chunks */
-    int64_t clock_offset_max_ns;
+    int64_t clock_offset_max_ns; /* the largest by size, with its sign */
 };
 
 struct profile {
-    char **hosts;
+    char **hosts; /* owned, like everything below */
+    char **services;
     struct profile_task *tasks;
-    struct profile_cell *cells;
+    struct profile_cell *cells; /* one a leaf, task and replicate with samples; by replicate */
     struct profile_replicate *replicates;
-    uint32_t host_count, task_count, cell_count, replicate_count;
+    uint32_t host_count, service_count, task_count, cell_count, replicate_count;
     double weight_ns; /* total */
     uint64_t samples;
-    double window_ns; /* length of the window in wall time */
+    /* What cores are measured against, in every view: the wall time within the window in which at
+     * least one wanted host was observed. So a window that reaches back before the first sample, a
+     * session that is still running and the moment until its first chunk do not thin the rate; how
+     * much was not observed is the coverage's to say. */
+    double window_ns;
+    double inclusion_min; /* below 1: the hosts are a sample of the fleet */
     enum event event;
     struct coverage coverage;
 };

@@ -33,19 +33,19 @@ struct rank_row {
     char *binary; /* of the function, when it is a dimension; else NULL */
     uint64_t self_samples, total_samples;
     struct estimate self, total; /* cores, share, interval */
-    uint32_t rank_low, rank_high; /* ranks that the intervals cannot exclude, from 1 */
+    uint32_t rank_low, rank_high; /* ranks by self that the intervals cannot exclude, from 1 */
 };
 
 struct ranking {
     enum rank_by by[RANK_DIMENSIONS_MAX];
     uint32_t by_count;
-    struct rank_row *rows; /* by self, hottest first */
+    struct rank_row *rows; /* by self, hottest first; then by total; then by name */
     uint32_t row_count; /* at most the limit */
-    uint32_t rows_found; /* before the limit: what is folded away */
+    uint32_t rows_found; /* before the limit: what is folded away, callers without self included */
     double folded_share; /* self share of the rows that were cut */
 };
 
-/* "service,function". ST_INVALID. */
+/* "service,function". ST_INVALID: an unknown dimension, one twice, none or too many. */
 enum status rank_by_parse(const char *text, enum rank_by by[RANK_DIMENSIONS_MAX],
                           uint32_t *out_count);
 const char *rank_by_name(enum rank_by by);

@@ -1,0 +1,36 @@
+/* export_format - what the formats of query/export share. */
+#ifndef COORDINATOR_QUERY_EXPORT_FORMAT_H
+#define COORDINATOR_QUERY_EXPORT_FORMAT_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "coordinator/query/export.h"
+
+#define X(NAME, name, media)                                                 \
+    enum status export_##name(const struct profile *p, struct symbolizer *s, \
+                              const struct dictionary *d, struct blob *out);
+EXPORT_FORMAT_LIST(X)
+#undef X
+
+/* Rounds weights one after the other; what one loses the next gets, so that the sum of all is at
+ * most half a ns off. Starts from 0. */
+static inline uint64_t export_round(double *carry, double weight_ns)
+{
+    double wanted = weight_ns + *carry, whole = fmax(0, floor(wanted + 0.5));
+
+    *carry = wanted - whole;
+    return (uint64_t)whole;
+}
+
+/* A text that grows as it is written, and its end: ST_NOMEM when any write failed. */
+struct export_text {
+    FILE *file;
+    char *bytes;
+    size_t length;
+};
+enum status export_text_open(struct export_text *t);
+enum status export_text_close(struct export_text *t, struct blob *out);
+void export_text_drop(struct export_text *t);
+
+#endif
