@@ -1,0 +1,504 @@
+/* Chunks through ingest: what is reported is durable and says the same; the rest is refused in
+ * words, or put off. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/store/ingest_world.h"
+
+/* ---- two chunks that say the same ---- */
+
+/* A chunk and what its indexes mean: its own dictionary's entries, or those of the store. */
+struct reading {
+    const struct chunk *chunk;
+    const struct dictionary *store; /* NULL: a chunk of the wire */
+};
+
+static const char *text_of(const struct reading *r, uint32_t id)
+{
+    if (id == CHUNK_NO_PARENT)
+        return "";
+    return r->store != NULL ? dictionary_string(r->store, id) : r->chunk->dictionary.strings[id];
+}
+
+static struct chunk_node node_of(const struct reading *r, uint32_t id)
+{
+    return r->store != NULL ? dictionary_node(r->store, id) : r->chunk->dictionary.nodes[id];
+}
+
+static const struct chunk_frame *frame_of(const struct reading *r, uint32_t id)
+{
+    return r->store != NULL ? dictionary_frame(r->store, id) : &r->chunk->dictionary.frames[id];
+}
+
+static const struct chunk_binary *binary_of(const struct reading *r, uint32_t id)
+{
+    return r->store != NULL ? dictionary_binary(r->store, id) : &r->chunk->dictionary.binaries[id];
+}
+
+static void assert_same_text(const struct reading *a, uint32_t id_a, const struct reading *b,
+                             uint32_t id_b)
+{
+    assert_string_equal(text_of(a, id_a), text_of(b, id_b));
+    assert_int_equal(id_a == CHUNK_NO_PARENT, id_b == CHUNK_NO_PARENT);
+}
+
+static void assert_same_frame(const struct reading *a, uint32_t id_a, const struct reading *b,
+                              uint32_t id_b)
+{
+    const struct chunk_frame *f = frame_of(a, id_a), *g = frame_of(b, id_b);
+
+    assert_non_null(g);
+    assert_int_equal(f->kind, g->kind);
+    assert_int_equal(f->offset, g->offset);
+    assert_same_text(a, f->name, b, g->name);
+    if (f->binary != CHUNK_NO_PARENT) {
+        const struct chunk_binary *x = binary_of(a, f->binary), *y = binary_of(b, g->binary);
+
+        assert_non_null(y);
+        assert_true(build_id_equal(&x->id, &y->id));
+        assert_same_text(a, x->path, b, y->path);
+    }
+}
+
+static void assert_same_stack(const struct reading *a, uint32_t leaf_a, const struct reading *b,
+                              uint32_t leaf_b)
+{
+    while (leaf_a != CHUNK_NO_PARENT) {
+        struct chunk_node n = node_of(a, leaf_a), m = node_of(b, leaf_b);
+
+        assert_same_frame(a, n.frame, b, m.frame);
+        leaf_a = n.parent;
+        leaf_b = m.parent;
+        assert_int_equal(leaf_a == CHUNK_NO_PARENT, leaf_b == CHUNK_NO_PARENT);
+    }
+}
+
+static void assert_same_processes(const struct reading *a, const struct reading *b)
+{
+    const struct chunk_samples *s = &a->chunk->samples, *t = &b->chunk->samples;
+
+    assert_int_equal(s->process_count, t->process_count);
+    for (uint32_t i = 0; i < s->process_count; i++) {
+        assert_int_equal(s->processes[i].pid, t->processes[i].pid);
+        assert_int_equal(s->processes[i].start_ns, t->processes[i].start_ns);
+        assert_int_equal(s->processes[i].label_count, t->processes[i].label_count);
+        assert_same_text(a, s->processes[i].comm, b, t->processes[i].comm);
+    }
+    assert_int_equal(s->label_count, t->label_count);
+    for (uint32_t i = 0; i < s->label_count; i++) {
+        assert_same_text(a, s->labels[i].key, b, t->labels[i].key);
+        assert_same_text(a, s->labels[i].value, b, t->labels[i].value);
+    }
+    assert_int_equal(s->thread_count, t->thread_count);
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        assert_int_equal(s->threads[i].process, t->threads[i].process);
+        assert_int_equal(s->threads[i].tid, t->threads[i].tid);
+        assert_same_text(a, s->threads[i].name, b, t->threads[i].name);
+    }
+}
+
+static void assert_says_the_same(const struct reading *a, const struct reading *b)
+{
+    const struct chunk_samples *s = &a->chunk->samples, *t = &b->chunk->samples;
+
+    assert_int_equal(a->chunk->info.ledger.delivered, b->chunk->info.ledger.delivered);
+    assert_int_equal(a->chunk->info.period_ns, b->chunk->info.period_ns);
+    assert_same_processes(a, b);
+    assert_int_equal(s->group_count, t->group_count);
+    for (uint32_t i = 0; i < s->group_count; i++) {
+        assert_int_equal(s->groups[i].thread, t->groups[i].thread);
+        assert_int_equal(s->groups[i].count, t->groups[i].count);
+        assert_same_stack(a, s->groups[i].leaf, b, t->groups[i].leaf);
+    }
+    assert_int_equal(s->sample_count, t->sample_count);
+    if (s->sample_count > 0)
+        assert_memory_equal(s->ticks, t->ticks, s->sample_count * sizeof(*s->ticks));
+}
+
+/* ---- what is stored ---- */
+
+struct comparing {
+    const struct chunk *sent; /* by sequence, from 1 */
+    const struct dictionary *dictionary;
+    uint64_t chunks, samples;
+};
+
+static enum status compare(void *arg, const struct ledger_row *row, struct slice stored)
+{
+    struct comparing *x = arg;
+    const struct reading sent = {&x->sent[row->sequence - 1], NULL};
+    struct chunk c;
+
+    assert_int_equal(chunk_decode(stored, CHUNK_STORED, &c, NULL), ST_OK);
+    assert_says_the_same(&sent, &(struct reading){&c, x->dictionary});
+    x->chunks++;
+    x->samples += c.samples.sample_count;
+    chunk_deinit(&c);
+    return ST_OK;
+}
+
+static struct comparing compare_with_store(struct ingest_world *w, const struct chunk *sent)
+{
+    struct comparing x = {.sent = sent};
+    struct store_view *v;
+
+    assert_int_equal(store_view_open(w->store, &v), ST_OK);
+    x.dictionary = store_view_dictionary(v);
+    assert_int_equal(store_view_chunks(v, (struct wall){0}, (struct wall){UINT64_MAX}, compare, &x),
+                     ST_OK);
+    store_view_close(v);
+    return x;
+}
+
+static void assert_nothing_stored(struct ingest_world *w)
+{
+    struct store_counters n = store_read_counters(w->store);
+
+    assert_int_equal(n.chunks, 0);
+    assert_int_equal(n.strings + n.binaries + n.frames + n.nodes, 0);
+    assert_int_equal(ingest_read_counters(w->ingest).chunks, 0);
+}
+
+static void assert_refused(struct ingest_world *w, const struct outcome *o,
+                           enum refusal_reason reason, const char *words)
+{
+    assert_int_not_equal(o->result.status, ST_OK);
+    assert_int_equal(o->result.refusal, reason);
+    if (strstr(o->result.text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", o->result.text, words);
+    assert_int_equal(o->result.new_binary_count, 0);
+    assert_true(ingest_read_counters(w->ingest).refused[reason] > 0);
+}
+
+/* ---- the claims ---- */
+
+static void what_is_reported_is_durable_and_says_the_same(void **state)
+{
+    enum { CHUNKS = 12 };
+    struct ingest_world *w = *state;
+    struct chunk sent[CHUNKS];
+    struct ingest_counters n;
+    struct comparing x;
+    uint64_t samples = 0;
+
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        struct outcome o;
+
+        sent[i] = world_chunk(w, i + 1);
+        samples += sent[i].samples.sample_count;
+        o = world_offer(w, WORLD_HOST, &sent[i]);
+        assert_int_equal(o.result.status, ST_OK);
+        assert_int_equal(o.result.refusal, 0);
+        assert_int_equal(o.result.info.sequence, i + 1);
+        assert_true(id128_equal(o.result.info.profiler, w->profiler));
+    }
+    n = ingest_read_counters(w->ingest);
+    assert_int_equal(n.chunks, CHUNKS);
+    assert_int_equal(n.samples, samples);
+    assert_int_equal(n.folded_samples, 0);
+
+    world_reopen(w);
+    x = compare_with_store(w, sent);
+    assert_int_equal(x.chunks, CHUNKS);
+    assert_int_equal(x.samples, samples);
+    for (uint32_t i = 0; i < CHUNKS; i++)
+        chunk_deinit(&sent[i]);
+}
+
+static void a_chunk_that_came_before_is_a_duplicate(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct outcome first = world_offer(w, WORLD_HOST, &c), again;
+    struct comparing x;
+
+    assert_int_equal(first.result.status, ST_OK);
+    world_reopen(w);
+    again = world_offer(w, WORLD_HOST, &c);
+    assert_int_equal(again.result.status, ST_EXISTS);
+    assert_int_equal(again.result.refusal, 0);
+    assert_int_equal(again.result.info.sequence, 1);
+    assert_int_equal(again.result.new_binary_count, first.result.new_binary_count);
+    assert_int_equal(ingest_read_counters(w->ingest).duplicates, 1);
+    assert_int_equal(ingest_read_counters(w->ingest).samples, 0);
+    x = compare_with_store(w, &c);
+    assert_int_equal(x.chunks, 1);
+    chunk_deinit(&c);
+}
+
+static void what_is_known_is_not_stored_again(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct store_counters before, after;
+
+    assert_int_equal(world_offer(w, WORLD_HOST, &c).result.status, ST_OK);
+    before = store_read_counters(w->store);
+    c.info.sequence = 2;
+    assert_int_equal(world_offer(w, WORLD_HOST, &c).result.status, ST_OK);
+    after = store_read_counters(w->store);
+    assert_int_equal(after.chunks, before.chunks + 1);
+    assert_int_equal(after.strings, before.strings);
+    assert_int_equal(after.binaries, before.binaries);
+    assert_int_equal(after.frames, before.frames);
+    assert_int_equal(after.nodes, before.nodes);
+    chunk_deinit(&c);
+}
+
+static void a_chunk_of_nobody_we_know_is_refused(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    char id[ID128_TEXT_MAX];
+    struct outcome o;
+
+    c.info.profiler = id128_random();
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_UNKNOWN_PROFILER, id128_format(c.info.profiler, id));
+    assert_nothing_stored(w);
+    chunk_deinit(&c);
+}
+
+static void a_chunk_of_another_host_is_refused(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct outcome o = world_offer(w, "web-2", &c);
+
+    assert_refused(w, &o, REFUSAL_NOT_YOURS, "web-2");
+    assert_nothing_stored(w);
+    chunk_deinit(&c);
+}
+
+static void a_chunk_of_another_agent_life_is_refused(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct outcome o;
+
+    c.info.incarnation = 0xabc;
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_NOT_YOURS, "0000000000000abc");
+    assert_nothing_stored(w);
+    chunk_deinit(&c);
+}
+
+static void a_chunk_of_another_event_is_refused(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct outcome o;
+
+    c.info.event = EVENT_OFFCPU;
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_MALFORMED, "cpu, not offcpu");
+    assert_nothing_stored(w);
+    chunk_deinit(&c);
+}
+
+/* By the coordinator's clock: an offset may carry a window to either side. */
+static void move_window(struct chunk *c, uint64_t end_ns)
+{
+    c->info.clock_offset_ns = -(int64_t)(90 * NS_PER_S);
+    c->info.wall_start.ns = end_ns - (c->info.end.ns - c->info.start.ns) + 90 * NS_PER_S;
+}
+
+static void a_window_outside_of_its_profilers_life_is_refused(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    const uint64_t length = c.info.end.ns - c.info.start.ns;
+    const uint64_t latest = WORLD_NOW + INGEST_CLOCK_SLACK_NS;
+    const uint64_t earliest = WORLD_ASSIGNED - INGEST_CLOCK_SLACK_NS + length;
+    struct outcome o;
+
+    move_window(&c, latest + 1);
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_MALFORMED, "in the future");
+    move_window(&c, earliest - 1);
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_MALFORMED, "before its profiler was assigned");
+    c.info.wall_start.ns = 0; /* a host without a clock */
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_MALFORMED, "before its profiler was assigned");
+    assert_nothing_stored(w);
+
+    move_window(&c, latest);
+    assert_int_equal(world_offer(w, WORLD_HOST, &c).result.status, ST_OK);
+    move_window(&c, earliest);
+    c.info.sequence = 2;
+    assert_int_equal(world_offer(w, WORLD_HOST, &c).result.status, ST_OK);
+    chunk_deinit(&c);
+}
+
+static void hostile_bytes_are_refused_and_leave_nothing(void **state)
+{
+    enum { DAMAGED = 300 };
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct blob b;
+    struct outcome o;
+
+    assert_int_equal(chunk_encode(&c, CHUNK_WIRE, &b), ST_OK);
+    o = world_offer_bytes(w, WORLD_HOST, (struct slice){NULL, 0});
+    assert_refused(w, &o, REFUSAL_MALFORMED, "cannot be read: ");
+    for (uint32_t i = 0; i < DAMAGED; i++) {
+        uint32_t at = rng_below(&w->rng, (uint32_t)b.length);
+        uint8_t flip = (uint8_t)(1u << rng_below(&w->rng, 8));
+
+        o = world_offer_bytes(w, WORLD_HOST, (struct slice){b.bytes, at});
+        assert_int_not_equal(o.result.refusal, 0);
+        b.bytes[at] ^= flip; /* zstd's checksum finds it wherever it is */
+        o = world_offer_bytes(w, WORLD_HOST, blob_slice(&b));
+        assert_int_not_equal(o.result.refusal, 0);
+        assert_true(strlen(o.result.text) > strlen("the chunk cannot be read: "));
+        b.bytes[at] ^= flip;
+    }
+    assert_nothing_stored(w);
+    assert_int_equal(world_offer_bytes(w, WORLD_HOST, blob_slice(&b)).result.status, ST_OK);
+    blob_deinit(&b);
+    chunk_deinit(&c);
+}
+
+static void note_call(void *arg, const struct ingest_result *result)
+{
+    (void)result;
+    (*(uint32_t *)arg)++;
+}
+
+static void what_is_over_the_limit_is_not_copied(void **state)
+{
+    struct ingest_world *w = *state;
+    const uint8_t byte = 0;
+    uint32_t calls = 0;
+
+    assert_int_equal(ingest_chunk(w->ingest, WORLD_HOST,
+                                  (struct slice){&byte, CHUNK_PACKED_MAX + 1},
+                                  (struct wall){WORLD_NOW}, note_call, &calls),
+                     ST_TOO_BIG);
+    assert_int_equal(store_waiting_bytes(w->store), 0);
+    assert_int_equal(calls, 0);
+}
+
+struct order {
+    uint64_t next; /* sequence */
+    uint32_t refused;
+};
+
+static void note_order(void *arg, const struct ingest_result *result)
+{
+    struct order *o = arg;
+
+    assert_int_equal(result->info.sequence, o->next);
+    o->next++;
+    o->refused += result->refusal != 0;
+}
+
+static void reports_come_in_the_order_of_the_calls(void **state)
+{
+    enum { CHUNKS = 40 };
+    struct ingest_world *w = *state;
+    struct order order = {.next = 1};
+
+    for (uint64_t i = 1; i <= CHUNKS; i++) {
+        struct chunk c = world_chunk(w, i);
+        struct blob b;
+
+        assert_int_equal(chunk_encode(&c, CHUNK_WIRE, &b), ST_OK);
+        assert_int_equal(ingest_chunk(w->ingest, i % 3 == 0 ? "web-2" : WORLD_HOST, blob_slice(&b),
+                                      (struct wall){WORLD_NOW}, note_order, &order),
+                         ST_OK);
+        blob_deinit(&b);
+        chunk_deinit(&c);
+    }
+    while (order.next <= CHUNKS)
+        world_wait(w);
+    assert_int_equal(order.refused, CHUNKS / 3);
+    assert_int_equal(ingest_read_counters(w->ingest).chunks, CHUNKS - CHUNKS / 3);
+}
+
+static uint32_t count_binaries(const struct chunk *c, const struct build_id *but)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < c->dictionary.binary_count; i++) {
+        const struct build_id *id = &c->dictionary.binaries[i].id;
+
+        count += id->length > 0 && (but == NULL || !build_id_equal(id, but));
+    }
+    return count;
+}
+
+static void binaries_without_symbols_are_named(void **state)
+{
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct build_id *known = &c.dictionary.binaries[0].id;
+    struct outcome o;
+
+    known->length = BUILD_ID_BYTES;
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_int_equal(o.result.new_binary_count, count_binaries(&c, NULL));
+    assert_true(build_id_equal(&o.new_binaries[0], known));
+
+    world_put(w, STORE_SYMBOLS, (struct slice){known->bytes, known->length},
+              (struct slice){(const uint8_t *)"table", 5});
+    c.info.sequence = 2;
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_int_equal(o.result.new_binary_count, count_binaries(&c, known));
+    for (uint32_t i = 0; i < o.result.new_binary_count; i++)
+        assert_false(build_id_equal(&o.new_binaries[i], known));
+    chunk_deinit(&c);
+}
+
+/* LMDB's own limit looks like a full dictionary at first. It must not cost a name, or a sample. */
+static void a_store_without_room_puts_chunks_off(void **state)
+{
+    enum { ROOM = 256 << 10, CHUNKS = 100 };
+    struct ingest_world *w = *state;
+    uint64_t sequence = 1, taken = 0;
+
+    world_reopen_with_room(w, ROOM);
+    for (; sequence <= CHUNKS; sequence++) {
+        struct chunk c = world_chunk(w, sequence);
+        struct outcome o = world_offer(w, WORLD_HOST, &c);
+
+        chunk_deinit(&c);
+        assert_int_equal(o.result.refusal, 0);
+        assert_int_not_equal(o.result.status, ST_EXISTS);
+        taken += o.result.status == ST_OK;
+    }
+    assert_true(taken < CHUNKS);
+    assert_int_equal(store_read_counters(w->store).chunks, taken);
+    assert_int_equal(ingest_read_counters(w->ingest).chunks, taken);
+    assert_int_equal(ingest_read_counters(w->ingest).folded_samples, 0);
+}
+
+#define world_test(f) cmocka_unit_test_setup_teardown(f, world_set_up, world_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        world_test(what_is_reported_is_durable_and_says_the_same),
+        world_test(a_chunk_that_came_before_is_a_duplicate),
+        world_test(what_is_known_is_not_stored_again),
+        world_test(a_chunk_of_nobody_we_know_is_refused),
+        world_test(a_chunk_of_another_host_is_refused),
+        world_test(a_chunk_of_another_agent_life_is_refused),
+        world_test(a_chunk_of_another_event_is_refused),
+        world_test(a_window_outside_of_its_profilers_life_is_refused),
+        world_test(hostile_bytes_are_refused_and_leave_nothing),
+        world_test(what_is_over_the_limit_is_not_copied),
+        world_test(reports_come_in_the_order_of_the_calls),
+        world_test(binaries_without_symbols_are_named),
+        world_test(a_store_without_room_puts_chunks_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
