@@ -220,7 +220,14 @@ static enum status reserve_bytes(struct texts *t, uint32_t more)
     return ST_OK;
 }
 
-static enum status add_new(struct texts *t, struct text text, uint32_t hash)
+static bool find_text(const struct texts *t, const struct text *text, uint32_t *out_number)
+{
+    struct probe p = {hash_of(text->bytes, text->length), text_matches, t, text};
+
+    return lookup_find(&t->lookup, &p, out_number);
+}
+
+static enum status add_new(struct texts *t, struct text text, uint32_t *out_number)
 {
     enum status st = lookup_reserve(&t->lookup);
 
@@ -233,39 +240,35 @@ static enum status add_new(struct texts *t, struct text text, uint32_t hash)
     memcpy(t->bytes + t->length, text.bytes, text.length);
     t->bytes[t->length + text.length] = '\0';
     t->length += text.length + 1;
-    lookup_add(&t->lookup, hash, t->starts.count - 1);
+    *out_number = t->starts.count - 1;
+    lookup_add(&t->lookup, hash_of(text.bytes, text.length), *out_number);
     return ST_OK;
 }
 
-static enum status add_valid(struct texts *t, struct text text, uint32_t *out_number)
+static enum status add_repaired(struct texts *t, struct text text, uint32_t *out_number)
 {
-    struct probe p = {hash_of(text.bytes, text.length), text_matches, t, &text};
-    enum status st;
+    enum status st = ST_OK;
+    char *bytes = strndup(text.bytes, text.length);
 
-    if (lookup_find(&t->lookup, &p, out_number))
-        return ST_OK;
-    st = add_new(t, text, p.hash);
-    if (st == ST_OK)
-        *out_number = t->starts.count - 1;
+    if (bytes == NULL)
+        return ST_NOMEM;
+    utf8_repair(bytes, text.length);
+    text.bytes = bytes;
+    if (!find_text(t, &text, out_number))
+        st = add_new(t, text, out_number);
+    free(bytes);
     return st;
 }
 
 enum status texts_add(struct texts *t, const char *text, uint32_t *out_number)
 {
-    size_t length = strlen(text);
-    uint32_t cut = (uint32_t)utf8_cut(text, length, t->longest);
-    char *repaired;
-    enum status st;
+    struct text cut = {text, (uint32_t)utf8_cut(text, strlen(text), t->longest)};
 
-    if (utf8_valid(text, cut))
-        return add_valid(t, (struct text){text, cut}, out_number);
-    repaired = strndup(text, cut);
-    if (repaired == NULL)
-        return ST_NOMEM;
-    utf8_repair(repaired, cut);
-    st = add_valid(t, (struct text){repaired, cut}, out_number);
-    free(repaired);
-    return st;
+    if (find_text(t, &cut, out_number)) /* what is known is valid: not looked at again */
+        return ST_OK;
+    if (utf8_valid(cut.bytes, cut.length))
+        return add_new(t, cut, out_number);
+    return add_repaired(t, cut, out_number);
 }
 
 void texts_deinit(struct texts *t)
