@@ -123,7 +123,7 @@ struct agent_view {
     uint32_t cpus;
     int64_t clock_offset_ns;
     struct heartbeat last; /* cost, spool; zero before the first */
-    struct running_view running[4]; /* one an event */
+    struct running_view running[4]; /* one an event: runs, drains, or was refused */
     uint32_t running_count;
     uint64_t plan_revision, acked_revision;
 };

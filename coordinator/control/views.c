@@ -67,7 +67,7 @@ static struct agent_view view_agent(const struct agent *a)
     for (size_t e = 0; e < EVENT_PLACES; e++) {
         const struct profiler *p = a->slots[e].shown;
 
-        if (p == NULL)
+        if (p == NULL || p->state == HOST_ENDED)
             continue;
         v.running[v.running_count++] = (struct running_view){
             .profiler = p->record.id,

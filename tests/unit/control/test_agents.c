@@ -254,6 +254,26 @@ static void the_inventory_shows_who_was_there(void **state)
     assert_int_equal(one.view.plan_revision, one.view.acked_revision);
 }
 
+static void what_has_ended_is_not_shown_as_running(void **state)
+{
+    struct world *w = *state;
+    struct one_agent one = {0};
+    struct id128 profiler;
+
+    hello(w, 1, "web-1", NULL);
+    uint64_t s = starts(w, "", 99, 60);
+    profiler = only_item(w, 1)->profiler;
+    says_state(w, 1, profiler, PROFILER_SAMPLING, 0, "");
+    stops(w, s);
+    says_state(w, 1, profiler, PROFILER_DRAINING, 0, "");
+    control_each_agent(w->control, take_view, &one);
+    assert_int_equal(one.view.running_count, 1);
+    assert_int_equal(one.view.running[0].state, PROFILER_DRAINING);
+    says_state(w, 1, profiler, PROFILER_ENDED, 0, "");
+    control_each_agent(w->control, take_view, &one);
+    assert_int_equal(one.view.running_count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +289,7 @@ int main(void)
         world_test(a_restarted_agent_gets_new_profilers),
         world_test(a_profiler_lost_on_its_host_is_not_begun_again),
         world_test(the_inventory_shows_who_was_there),
+        world_test(what_has_ended_is_not_shown_as_running),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
