@@ -87,7 +87,7 @@ static int compare_times(const void *a, const void *b)
 static struct feed make_feed(const struct chunk *c)
 {
     struct feed f = {calloc(shape.samples, sizeof(*f.samples)),
-                     calloc(shape.samples * shape.depth, sizeof(*f.frames)), 0};
+                     calloc((size_t)shape.samples * shape.depth, sizeof(*f.frames)), 0};
 
     if (f.samples == NULL || f.frames == NULL)
         require(ST_NOMEM);
