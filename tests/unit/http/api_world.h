@@ -40,8 +40,8 @@ double number_at(const json_t *json, const char *path);
 
 /* Host "web1" says hello, service=checkout. */
 void agent_connects(struct api_world *w);
-/* One second of 99 samples for the plan's first profiler, ending now: 90 in `function`, called by
- * main, and 9 in main itself. Returns when they are stored. */
+/* 99 samples of the plan's first profiler over the second that begins now, and is taken to be over:
+ * 90 in `function`, called by main, and 9 in main itself. Returns when they are stored. */
 void agent_uploads(struct api_world *w, const char *function);
 
 #define api_test(f) cmocka_unit_test_setup_teardown(f, api_set_up, api_tear_down)
