@@ -33,6 +33,8 @@ const char *export_media_type(enum export_format f)
 enum status export_profile(const struct profile *p, struct symbolizer *s,
                            const struct dictionary *d, enum export_format f, struct blob *out)
 {
+    if (!(p->weight_ns <= EXPORT_WEIGHT_NS_MAX))
+        return ST_TOO_BIG;
     switch (f) {
 #define X(NAME, name, media) \
     case EXPORT_##NAME:      \
@@ -50,20 +52,22 @@ enum status export_text_open(struct export_text *t)
     return t->file == NULL ? ST_NOMEM : ST_OK;
 }
 
-enum status export_text_close(struct export_text *t, struct blob *out)
+enum status export_text_check(const struct export_text *t)
 {
-    bool failed = ferror(t->file) != 0;
-
-    if (fclose(t->file) != 0 || failed) {
-        free(t->bytes);
+    if (ferror(t->file))
         return ST_NOMEM;
-    }
-    *out = (struct blob){.bytes = (uint8_t *)t->bytes, .length = t->length};
-    return ST_OK;
+    return ftello(t->file) > EXPORT_BYTES_MAX ? ST_TOO_BIG : ST_OK;
 }
 
-void export_text_drop(struct export_text *t)
+enum status export_text_end(struct export_text *t, enum status st, struct blob *out)
 {
-    (void)fclose(t->file);
-    free(t->bytes);
+    if (st == ST_OK)
+        st = export_text_check(t);
+    if (fclose(t->file) != 0 && st == ST_OK)
+        st = ST_NOMEM;
+    if (st == ST_OK)
+        *out = (struct blob){.bytes = (uint8_t *)t->bytes, .length = t->length};
+    else
+        free(t->bytes);
+    return st;
 }

@@ -23,9 +23,16 @@ enum export_format {
 enum status export_format_parse(const char *text, enum export_format *out); /* ST_INVALID */
 const char *export_media_type(enum export_format f);
 
+/* What all formats can hold: pprof and speedscope count in 64 bits and doubles. 285 years of CPU
+ * time; a thousand hosts of 64 cores need 39 hours for it. */
+#define EXPORT_WEIGHT_NS_MAX 9e18
+enum { EXPORT_BYTES_MAX = 1 << 30 }; /* of a text: what one answer may take of the memory */
+
 /* pprof: gzip; sample types samples/count and cpu/nanoseconds, mappings with build ids, labels
- * host, service and thread, the period, and the coverage as comments. collapsed: "root;...;leaf
- * WEIGHT_NS". speedscope: one sampled profile in nanoseconds. */
+ * host, service, comm and thread, the period, and the coverage as comments; a sample is a stack of
+ * one task. collapsed: "root;...;leaf WEIGHT_NS" by names, sorted; a ';' in a name becomes ':', a
+ * control character ' '. speedscope: one sampled profile in nanoseconds.
+ * ST_TOO_BIG: over a limit above, or over 2 GiB of protobuf. */
 enum status export_profile(const struct profile *p, struct symbolizer *s,
                            const struct dictionary *d, enum export_format f, struct blob *out);
 

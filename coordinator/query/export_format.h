@@ -23,14 +23,16 @@ static inline uint64_t export_round(double *carry, double weight_ns)
     return (uint64_t)whole;
 }
 
-/* A text that grows as it is written, and its end: ST_NOMEM when any write failed. */
-struct export_text {
+struct export_text { /* grows as it is written */
     FILE *file;
     char *bytes;
     size_t length;
 };
 enum status export_text_open(struct export_text *t);
-enum status export_text_close(struct export_text *t, struct blob *out);
-void export_text_drop(struct export_text *t);
+/* ST_NOMEM: a write failed; ST_TOO_BIG: over EXPORT_BYTES_MAX. */
+enum status export_text_check(const struct export_text *t);
+/* Hands the text over if `st` is ST_OK and all of it could be written; else drops it and says why.
+ */
+enum status export_text_end(struct export_text *t, enum status st, struct blob *out);
 
 #endif

@@ -2,17 +2,19 @@
  * profile with a stack and a weight in nanoseconds for each path of functions. */
 #include <inttypes.h>
 
+#include "common/when.h"
 #include "coordinator/query/export_format.h"
 #include "coordinator/query/flame.h"
 
-/* Names are UTF-8 without control characters, so two characters need a backslash. */
+/* All texts are UTF-8; paths may hold control characters. */
 static void put_string(FILE *out, const char *text)
 {
     (void)fputc('"', out);
     for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            (void)fputc('\\', out);
-        (void)fputc(*text, out);
+        if ((unsigned char)*text < ' ')
+            (void)fprintf(out, "\\u%04x", (unsigned char)*text);
+        else
+            (void)fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
     }
     (void)fputc('"', out);
 }
@@ -42,18 +44,21 @@ static void put_stack(FILE *out, const struct flame *f, uint32_t node)
     (void)fprintf(out, "%" PRIu32, f->function[node]);
 }
 
-static void put_samples(FILE *out, const struct flame *f)
+static enum status put_samples(const struct export_text *text, const struct flame *f)
 {
     bool first = true;
+    enum status st = ST_OK;
 
-    for (uint32_t n = 1; n < f->node_count; n++) {
+    for (uint32_t n = 1; n < f->node_count && st == ST_OK; n++) {
         if (f->self_a[n] <= 0)
             continue;
-        (void)fputs(first ? "[" : ",[", out);
-        put_stack(out, f, n);
-        (void)fputc(']', out);
+        (void)fputs(first ? "[" : ",[", text->file);
+        put_stack(text->file, f, n);
+        (void)fputc(']', text->file);
         first = false;
+        st = export_text_check(text);
     }
+    return st;
 }
 
 static uint64_t put_weights(FILE *out, const struct flame *f)
@@ -75,32 +80,47 @@ static uint64_t put_weights(FILE *out, const struct flame *f)
     return sum;
 }
 
+/* What viewers show as the name: "cpu 2026-11-30T21:00:00.000Z, 2 hosts". */
+static void put_title(FILE *out, const struct profile *p)
+{
+    char from[WHEN_TEXT_MAX];
+
+    (void)fprintf(out, "\"%s %s, %" PRIu32 " hosts\"", event_name(p->event),
+                  when_format(p->coverage.from, from), p->coverage.hosts_covered);
+}
+
+static enum status put_file(const struct export_text *text, const struct profile *p,
+                            const struct symbolizer *s, const struct flame *f)
+{
+    FILE *out = text->file;
+    enum status st;
+
+    (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+                "\"exporter\":\"fleetprof@" FLEETPROF_VERSION "\",\"name\":",
+                out);
+    put_title(out, p);
+    (void)fputs(",\"activeProfileIndex\":0,\"shared\":{\"frames\":[", out);
+    put_frames(out, s);
+    (void)fputs("]},\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
+    put_title(out, p);
+    (void)fputs(",\"unit\":\"nanoseconds\",\"samples\":[", out);
+    st = put_samples(text, f);
+    (void)fputs("],\"weights\":[", out);
+    (void)fprintf(out, "],\"startValue\":0,\"endValue\":%" PRIu64 "}]}\n", put_weights(out, f));
+    return st;
+}
+
 enum status export_speedscope(const struct profile *p, struct symbolizer *s,
                               const struct dictionary *d, struct blob *out)
 {
     struct flame f = {0};
     struct export_text text;
-    uint64_t sum;
     enum status st = flame_build(p, NULL, s, d, &f);
 
     if (st == ST_OK)
         st = export_text_open(&text);
-    if (st != ST_OK)
-        goto out;
-    (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-                "\"exporter\":\"fleetprof@" FLEETPROF_VERSION "\",\"shared\":{\"frames\":[",
-                text.file);
-    put_frames(text.file, s);
-    (void)fprintf(text.file,
-                  "]},\"profiles\":[{\"type\":\"sampled\",\"name\":\"%s\","
-                  "\"unit\":\"nanoseconds\",\"samples\":[",
-                  event_name(p->event));
-    put_samples(text.file, &f);
-    (void)fputs("],\"weights\":[", text.file);
-    sum = put_weights(text.file, &f);
-    (void)fprintf(text.file, "],\"startValue\":0,\"endValue\":%" PRIu64 "}]}\n", sum);
-    st = export_text_close(&text, out);
-out:
+    if (st == ST_OK)
+        st = export_text_end(&text, put_file(&text, p, s, &f), out);
     flame_deinit(&f);
     return st;
 }
