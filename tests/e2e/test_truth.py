@@ -24,7 +24,8 @@ class KnownTruth(unittest.TestCase):
             ours = [r["key"][0] for r in top["rows"] if r["key"][0] in ("alpha", "beta", "delta")]
             self.assertEqual(ours, ["alpha", "beta", "delta"])
             for name in ours:
-                share = 100 * rows(top)[name]["self"]["share"]
+                # Its clock also ran while interrupts did their work on top of the function.
+                share = 100 * rows(top)[name]["total"]["share"]
                 expected = 100 * truth[name] / truth["total"]
                 print(f"{name}: {share:.1f} % measured, {expected:.1f} % by its own clock")
                 self.assertLess(abs(share - expected), POINTS)
