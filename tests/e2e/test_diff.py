@@ -10,8 +10,8 @@ class PlantedChange(unittest.TestCase):
             fleet.start_coordinator()
             fleet.start_agents()
             sessions, truths = [], []
-            for alpha in (20, 40):
-                burn = fleet.burn("h1", 24, f"alpha={alpha}", "beta=20", "delta=10")
+            for alpha in (12, 24):
+                burn = fleet.burn("h1", 24, f"alpha={alpha}", "beta=12", "delta=6")
                 sessions.append(fleet.start_session("host=h1", "--for", "20s"))
                 fleet.wait_session(sessions[-1])
                 truths.append(burned(burn))
@@ -27,10 +27,10 @@ class PlantedChange(unittest.TestCase):
             # Its own interval, half as wide again: the truth lies outside 95 % intervals too.
             margin = 0.75 * (first["cores_delta_high"] - first["cores_delta_low"])
             self.assertAlmostEqual(first["cores_delta"], truth[1] - truth[0], delta=margin)
-            self.assertLess(margin, 0.15)
+            self.assertLess(margin, 0.12)
 
             beta = next(r for r in diff["rows"] if r["key"] == ["beta"])
-            self.assertLess(abs(beta["cores_delta"]), 0.08)
+            self.assertLess(abs(beta["cores_delta"]), 0.06)
 
             back = fleet.query("diff", *reversed(sessions), "--limit", "1")["rows"][0]
             self.assertEqual((back["key"], back["verdict"]), (["alpha"], "less"))
