@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 struct buckets {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* all below but directory and map_bytes */
+    pthread_cond_t opened;
     char *directory;
     uint64_t map_bytes;
     struct bucket **open;
@@ -110,6 +111,7 @@ enum status buckets_open(const char *directory, uint64_t map_bytes, struct bucke
     if (b == NULL)
         return ST_NOMEM;
     (void)pthread_mutex_init(&b->lock, NULL);
+    (void)pthread_cond_init(&b->opened, NULL);
     b->map_bytes = map_bytes;
     b->directory = strdup(directory);
     if (b->directory == NULL)
@@ -135,35 +137,12 @@ void buckets_close(struct buckets *b)
     free(b->open);
     free(b->days);
     free(b->directory);
+    (void)pthread_cond_destroy(&b->opened);
     (void)pthread_mutex_destroy(&b->lock);
     free(b);
 }
 
 /* ---- open buckets; under the lock ---- */
-
-static enum status open_bucket(struct buckets *b, uint32_t day, struct bucket **out)
-{
-    static const char *const names[] = {"chunks", "rows", "sequences"};
-    lmdb_table tables[3];
-    char path[PATH_MAX];
-    struct bucket *k = calloc(1, sizeof(*k));
-    enum status st;
-
-    if (k == NULL)
-        return ST_NOMEM;
-    bucket_path(b, day, path);
-    st = lmdb_open(path, b->map_bytes, names, 3, tables, &k->env);
-    if (st != ST_OK) {
-        free(k);
-        return st;
-    }
-    k->day = day;
-    k->chunks = tables[0];
-    k->rows = tables[1];
-    k->sequences = tables[2];
-    *out = k;
-    return ST_OK;
-}
 
 static void close_one_idle(struct buckets *b)
 {
@@ -180,8 +159,21 @@ static void close_one_idle(struct buckets *b)
     b->open[oldest] = b->open[--b->open_count];
 }
 
-static enum status remember(struct buckets *b, struct bucket *k)
+static struct bucket *find_bucket(const struct buckets *b, uint32_t day)
 {
+    for (size_t i = 0; i < b->open_count; i++)
+        if (b->open[i]->day == day)
+            return b->open[i];
+    return NULL;
+}
+
+/* A place in the list for a bucket that is being opened: LMDB bears no file open twice. */
+static enum status announce(struct buckets *b, uint32_t day, struct bucket **out)
+{
+    struct bucket *k;
+
+    if (b->open_count >= BUCKETS_OPEN_MAX)
+        close_one_idle(b);
     if (b->open_count == b->open_capacity) {
         size_t capacity = b->open_capacity == 0 ? 8 : 2 * b->open_capacity;
         struct bucket **open = realloc(b->open, capacity * sizeof(struct bucket *));
@@ -191,42 +183,95 @@ static enum status remember(struct buckets *b, struct bucket *k)
         b->open = open;
         b->open_capacity = capacity;
     }
+    k = calloc(1, sizeof(*k));
+    if (k == NULL)
+        return ST_NOMEM;
+    k->day = day;
+    k->opening = true;
+    k->holders = 1; /* so that nobody closes it */
     b->open[b->open_count++] = k;
-    return add_day(b, k->day);
+    *out = k;
+    return ST_OK;
 }
 
-static enum status find_or_open(struct buckets *b, uint32_t day, bool create, struct bucket **out)
+static void withdraw(struct buckets *b, struct bucket *k)
 {
+    size_t i = 0;
+
+    while (b->open[i] != k)
+        i++;
+    b->open[i] = b->open[--b->open_count];
+    free(k);
+}
+
+/* ---- holding ---- */
+
+static enum status open_bucket(const struct buckets *b, struct bucket *k)
+{
+    static const char *const names[] = {"chunks", "rows", "sequences"};
+    lmdb_table tables[3];
+    char path[PATH_MAX];
     enum status st;
 
-    for (size_t i = 0; i < b->open_count; i++) {
-        if (b->open[i]->day == day) {
-            *out = b->open[i];
-            return ST_OK;
-        }
-    }
-    if (!create && !has_day(b, day))
-        return ST_NOT_FOUND;
-    if (b->open_count >= BUCKETS_OPEN_MAX)
-        close_one_idle(b);
-    st = open_bucket(b, day, out);
+    bucket_path(b, k->day, path);
+    st = lmdb_open(path, b->map_bytes, names, 3, tables, &k->env);
+    if (st != ST_OK)
+        return st;
+    k->chunks = tables[0];
+    k->rows = tables[1];
+    k->sequences = tables[2];
+    return ST_OK;
+}
+
+/* The file is opened without the lock: that takes LMDB's write lock for a moment, and the writer
+ * asks for buckets while it holds such locks. Whoever wants the same bucket meanwhile waits. */
+static enum status hold_new(struct buckets *b, uint32_t day, struct bucket **out)
+{
+    struct bucket *k;
+    enum status st = announce(b, day, &k);
+
+    if (st != ST_OK)
+        return st;
+    (void)pthread_mutex_unlock(&b->lock);
+    st = open_bucket(b, k);
+    (void)pthread_mutex_lock(&b->lock);
     if (st == ST_OK)
-        st = remember(b, *out);
-    return st;
+        st = add_day(b, day);
+    k->opening = false;
+    (void)pthread_cond_broadcast(&b->opened);
+    if (st != ST_OK) {
+        lmdb_close(k->env);
+        withdraw(b, k);
+        return st;
+    }
+    *out = k;
+    return ST_OK;
+}
+
+static enum status hold(struct buckets *b, uint32_t day, bool create, struct bucket **out)
+{
+    struct bucket *k = find_bucket(b, day);
+
+    while (k != NULL && k->opening) {
+        (void)pthread_cond_wait(&b->opened, &b->lock);
+        k = find_bucket(b, day);
+    }
+    if (k != NULL) {
+        k->holders++;
+        *out = k;
+        return ST_OK;
+    }
+    return create || has_day(b, day) ? hold_new(b, day, out) : ST_NOT_FOUND;
 }
 
 enum status bucket_hold(struct buckets *b, uint32_t day, bool create, struct bucket **out)
 {
-    struct bucket *k;
     enum status st;
 
     (void)pthread_mutex_lock(&b->lock);
-    st = find_or_open(b, day, create, &k);
-    if (st == ST_OK) {
-        k->holders++;
-        k->last_use = ++b->uses;
-        *out = k;
-    }
+    st = hold(b, day, create, out);
+    if (st == ST_OK)
+        (*out)->last_use = ++b->uses;
     (void)pthread_mutex_unlock(&b->lock);
     return st;
 }
@@ -287,6 +332,7 @@ void buckets_drop_dead_readers(struct buckets *b)
 {
     (void)pthread_mutex_lock(&b->lock);
     for (size_t i = 0; i < b->open_count; i++)
-        (void)lmdb_drop_dead_readers(b->open[i]->env);
+        if (!b->open[i]->opening)
+            (void)lmdb_drop_dead_readers(b->open[i]->env);
     (void)pthread_mutex_unlock(&b->lock);
 }

@@ -22,6 +22,7 @@ struct bucket {
     lmdb_table chunks; /* row key -> chunk in stored form */
     lmdb_table rows; /* row key -> ledger row */
     lmdb_table sequences; /* profiler, sequence -> start: finds a duplicate and a profiler's rows */
+    bool opening; /* nothing else of it is there yet */
     unsigned holders;
     uint64_t last_use; /* a count, not a time */
 };
