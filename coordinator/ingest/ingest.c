@@ -19,6 +19,7 @@ struct job {
     ingest_done *done;
     void *arg;
     struct ingest_result result;
+    enum status applied; /* what the last run said; another status is of the commit */
     struct build_id *new_binaries; /* owned; the result lends them */
     uint32_t samples, folded;
     size_t length;
@@ -88,9 +89,8 @@ static void find_new_binaries(struct job *j, struct store_txn *t, const struct c
     j->result.new_binaries = j->new_binaries;
 }
 
-static enum status apply(struct store_write *w, struct store_txn *t)
+static enum status take(struct job *j, struct store_txn *t)
 {
-    struct job *j = (struct job *)w;
     struct ingest_result *r = &j->result;
     const struct slice bytes = {j->bytes, j->length};
     struct chunk c = {0};
@@ -115,6 +115,19 @@ static enum status apply(struct store_write *w, struct store_txn *t)
     return st;
 }
 
+/* Runs again when its batch did not become durable: then nothing of the first run counts. */
+static enum status apply(struct store_write *w, struct store_txn *t)
+{
+    struct job *j = (struct job *)w;
+
+    free(j->new_binaries);
+    j->new_binaries = NULL;
+    j->result = (struct ingest_result){0};
+    j->folded = 0;
+    j->applied = take(j, t);
+    return j->applied;
+}
+
 /* ---- loop thread ---- */
 
 static void count(struct ingest_counters *n, const struct job *j)
@@ -136,6 +149,8 @@ static void on_done(struct store_write *w, enum status st)
     struct job *j = (struct job *)w;
 
     j->result.status = st;
+    if (st != j->applied) /* what was found out in a batch that failed is not known for sure */
+        j->result.refusal = 0;
     count(&j->ingest->counters, j);
     j->done(j->arg, &j->result);
     free(j->new_binaries);

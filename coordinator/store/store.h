@@ -31,7 +31,8 @@ struct store; /* opaque */
 
 struct store_options {
     const char *directory;
-    uint64_t map_bytes; /* address space per file, not disk; 0: 64 GiB (valgrind wants <= 32) */
+    uint64_t map_bytes; /* address space per file, not disk; doubles when full.
+                           0: 64 GiB (valgrind wants <= 32) */
     void (*wake)(void *arg); /* on the writer thread: call store_complete on the loop soon */
     void *arg;
 };
@@ -40,7 +41,8 @@ struct store_options {
  * ST_NO_SPACE, ST_DENIED, ST_IO. `why` names the file. */
 enum status store_open(const struct store_options *options, struct store **out,
                        char why[STORE_WHY_MAX]);
-/* Commits what was submitted, calls every `done`, joins the writer, closes. Loop thread. */
+/* Commits what was submitted, calls every `done`, joins the writer, closes. Loop thread; every view
+ * must be closed, and `wake` may be called until this returns. */
 void store_close(struct store *s);
 
 /* ---- records: small values under a key, for control state ---- */
@@ -82,11 +84,13 @@ enum status store_txn_chunk(struct store_txn *t, const struct chunk_info *info,
                             struct slice stored);
 
 struct store_write { /* the submitter's; alive until `done` */
-    enum status (*apply)(struct store_write *w, struct store_txn *t); /* writer thread.
-        A status other than ST_OK concerns this write alone and is passed to `done`; what it had
-        put before stays. */
-    void (*done)(struct store_write *w,
-                 enum status st); /* loop thread, in order, after the commit */
+    /* Writer thread. Runs again if the batch did not become durable, so it must not consume what it
+     * needs. A status other than ST_OK concerns this write alone and is passed to `done`; what it
+     * had put before stays. */
+    enum status (*apply)(struct store_write *w, struct store_txn *t);
+    /* Loop thread, in order, after the commit. ST_NO_SPACE, ST_NOMEM, ST_IO: not durable, later
+     * again; the store recovers by itself when there is room. ST_CLOSED: the store is closing. */
+    void (*done)(struct store_write *w, enum status st);
     size_t bytes; /* about what it will write: for the batch and the back-pressure */
     struct store_write *next; /* the store's, with `settled` */
     enum status settled;

@@ -15,41 +15,49 @@ enum status txn_begin(struct catalog *catalog, struct buckets *buckets, struct s
     return st;
 }
 
+enum status txn_status(const struct store_txn *t)
+{
+    enum status st = lmdb_txn_status(t->main);
+
+    for (int i = 0; i < t->day_count && st == ST_OK; i++)
+        st = lmdb_txn_status(t->days[i].txn);
+    return st;
+}
+
 static void end_day(struct store_txn *t, int i, bool commit)
 {
     if (commit)
         t->days[i].committed = lmdb_commit(t->days[i].txn);
     else
         lmdb_abort(t->days[i].txn);
-    bucket_release(t->buckets, t->days[i].bucket);
+}
+
+/* A map that was too small for the batch is doubled while its file is still held. */
+static void grow_what_was_full(struct store_txn *t)
+{
+    t->grown = lmdb_grow(t->catalog->env) == ST_OK;
+    for (int i = 0; i < t->day_count; i++) {
+        if (lmdb_grow(t->days[i].bucket->env) == ST_OK)
+            t->grown = true;
+        bucket_release(t->buckets, t->days[i].bucket);
+    }
 }
 
 enum status txn_commit(struct store_txn *t)
 {
-    enum status st = lmdb_commit(t->main);
+    enum status st = txn_status(t);
 
+    if (st == ST_OK)
+        st = lmdb_commit(t->main);
+    else
+        lmdb_abort(t->main);
     if (st == ST_OK)
         dictionary_publish(t->catalog->dictionary);
     else
         dictionary_rollback(t->catalog->dictionary);
     for (int i = 0; i < t->day_count; i++)
         end_day(t, i, st == ST_OK);
-    return st;
-}
-
-void txn_abort(struct store_txn *t)
-{
-    lmdb_abort(t->main);
-    dictionary_rollback(t->catalog->dictionary);
-    for (int i = 0; i < t->day_count; i++)
-        end_day(t, i, false);
-}
-
-/* After these LMDB refuses everything else in the transaction. */
-static enum status note(struct store_txn *t, enum status st)
-{
-    if (st == ST_FULL || st == ST_IO || st == ST_NO_SPACE || st == ST_NOMEM || st == ST_BAD_STATE)
-        t->broken = st;
+    grow_what_was_full(t);
     return st;
 }
 
@@ -58,7 +66,7 @@ enum status store_txn_put(struct store_txn *t, enum store_table table, struct sl
 {
     if (key.length == 0 || key.length > STORE_KEY_MAX)
         return ST_INVALID;
-    return note(t, lmdb_put(t->main, t->catalog->tables[table], key, value, LMDB_REPLACE));
+    return lmdb_put(t->main, t->catalog->tables[table], key, value, LMDB_REPLACE);
 }
 
 enum status store_txn_get(struct store_txn *t, enum store_table table, struct slice key,
@@ -72,8 +80,8 @@ enum status store_txn_delete(struct store_txn *t, enum store_table table, struct
     return lmdb_delete(t->main, t->catalog->tables[table], key);
 }
 
-/* A dictionary at its own limit says ST_FULL and nothing is broken; LMDB's ST_FULL dooms the batch,
- * which the next put then finds out. */
+/* A dictionary at its own limit says ST_FULL and nothing is broken; after LMDB's ST_FULL the
+ * transaction is, and the batch is run again whatever the write makes of it. */
 enum status store_txn_string(struct store_txn *t, const char *text, uint32_t *out)
 {
     return dictionary_add_string(t->catalog->dictionary, t->main, text, out);
@@ -168,18 +176,12 @@ enum status store_txn_chunk(struct store_txn *t, const struct chunk_info *info, 
     enum status st = day_of(t, day, &at);
 
     if (st != ST_OK)
-        return note(t, st);
+        return st;
     t->touched = at;
     ledger_sequence_key(info->profiler, info->sequence, sequence);
     if (is_in_day(t, day - 1, sequence_key) || is_in_day(t, day + 1, sequence_key))
         st = ST_EXISTS;
     else
         st = put_chunk(t, at, &row, sequence_key, stored);
-    if (st == ST_OK) {
-        t->chunks++;
-        t->bytes += stored.length;
-    } else if (st == ST_EXISTS) {
-        t->duplicates++;
-    }
-    return note(t, st);
+    return st;
 }

@@ -8,7 +8,10 @@
 #include "coordinator/store/dictionary_edit.h"
 #include "coordinator/store/store.h"
 
-enum { TXN_BUCKETS_MAX = 8, TXN_NO_BUCKET = -1 }; /* chunks of more days wait for the next batch */
+enum {
+    TXN_BUCKETS_MAX = BUCKETS_OPEN_MAX, /* a chunk of yet another day is told ST_BAD_STATE, alone */
+    TXN_NO_BUCKET = -1,
+};
 
 struct catalog {
     struct lmdb *env;
@@ -27,13 +30,13 @@ struct store_txn {
     } days[TXN_BUCKETS_MAX];
     int day_count;
     int touched; /* index in days of the chunk that the running write put, or TXN_NO_BUCKET */
-    enum status broken; /* a put failed in a way that dooms the whole batch */
-    uint64_t chunks, duplicates, bytes;
+    bool grown; /* after its end: it failed for a full map, which has grown; so try again */
 };
 
 enum status txn_begin(struct catalog *catalog, struct buckets *buckets, struct store_txn *out);
+/* ST_OK, or the failure that dooms the whole batch: txn_commit will then abort it. */
+enum status txn_status(const struct store_txn *t);
 /* Ends it. The catalog's result; each day's is in days[].committed. */
 enum status txn_commit(struct store_txn *t);
-void txn_abort(struct store_txn *t);
 
 #endif

@@ -1,10 +1,14 @@
 #include "coordinator/store/writer.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { READER_CHECK_SECONDS = 60 };
+enum {
+    READER_CHECK_SECONDS = 60,
+    ATTEMPTS_MAX = 32, /* of one batch, each after a map doubled: more bits than an address has */
+};
 
 struct queue {
     struct store_write *first, **end;
@@ -15,6 +19,7 @@ struct entry {
     struct store_write *write;
     enum status status;
     int day; /* index in the transaction's days, or TXN_NO_BUCKET */
+    bool settled; /* durable, or failed by itself: not run again */
 };
 
 struct writer {
@@ -63,8 +68,16 @@ static struct store_write *queue_pop(struct queue *q)
 static void apply(struct store_txn *t, struct entry *e)
 {
     t->touched = TXN_NO_BUCKET;
-    e->status = t->broken != ST_OK ? t->broken : e->write->apply(e->write, t);
+    e->status = e->write->apply(e->write, t);
     e->day = t->touched;
+}
+
+/* A map that could not grow is a full disk to everyone above. */
+static enum status not_durable(enum status st)
+{
+    if (st == ST_NO_SPACE || st == ST_FULL)
+        return ST_NO_SPACE;
+    return st == ST_NOMEM ? ST_NOMEM : ST_IO;
 }
 
 /* What a write is told in the end: its own failure, else that of the commit it rode on. */
@@ -72,46 +85,70 @@ static void settle(const struct store_txn *t, enum status committed, struct entr
 {
     if (committed == ST_OK && e->day != TXN_NO_BUCKET)
         committed = t->days[e->day].committed;
+    e->settled = committed == ST_OK;
     if (committed != ST_OK)
-        e->status = committed;
+        e->status = not_durable(committed);
 }
 
-static enum status run_batch(struct writer *w, struct entry *entries, size_t count,
-                             struct store_txn *t)
+/* The worst that happened: of the catalog's commit and of every day's. */
+static enum status run_once(struct writer *w, struct entry *entries, size_t count,
+                            struct store_txn *t)
 {
     enum status st = txn_begin(w->catalog, w->buckets, t);
 
-    for (size_t i = 0; i < count && st == ST_OK; i++)
-        apply(t, &entries[i]);
-    if (st == ST_OK && t->broken != ST_OK) {
-        st = t->broken;
-        txn_abort(t);
-    } else if (st == ST_OK) {
+    if (st == ST_OK) {
+        for (size_t i = 0; i < count && txn_status(t) == ST_OK; i++)
+            if (!entries[i].settled)
+                apply(t, &entries[i]);
         st = txn_commit(t);
     }
     for (size_t i = 0; i < count; i++)
-        settle(t, st, &entries[i]);
+        if (!entries[i].settled)
+            settle(t, st, &entries[i]);
     for (int i = 0; i < t->day_count && st == ST_OK; i++)
         st = t->days[i].committed;
     return st;
 }
 
-static void account(struct writer *w, const struct store_txn *t, enum status st, size_t count,
-                    uint64_t ns)
+static void count_attempt(struct writer *w, enum status st, uint64_t ns)
 {
     struct writer_counters *c = &w->counters;
 
-    c->disk_full = st == ST_NO_SPACE;
-    if (st != ST_OK) {
-        c->failed_commits++;
-        return;
-    }
-    c->commits++;
-    c->writes += count;
+    (void)pthread_mutex_lock(&w->lock);
     c->commit_ns += ns;
-    c->chunks += t->chunks;
-    c->duplicate_chunks += t->duplicates;
-    c->bytes += t->bytes;
+    c->disk_full = st != ST_OK && not_durable(st) == ST_NO_SPACE;
+    if (st == ST_OK)
+        c->commits++;
+    else
+        c->failed_commits++;
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void run_batch(struct writer *w, struct entry *entries, size_t count)
+{
+    bool again = true;
+
+    for (int i = 0; i < ATTEMPTS_MAX && again; i++) {
+        struct store_txn t = {.touched = TXN_NO_BUCKET};
+        struct mono start = clock_mono();
+        enum status st = run_once(w, entries, count, &t);
+
+        count_attempt(w, st, mono_since(clock_mono(), start));
+        again = st != ST_OK && t.grown;
+    }
+}
+
+static void count_write(struct writer_counters *c, const struct entry *e)
+{
+    if (!e->settled)
+        return;
+    c->writes++;
+    if (e->status == ST_OK)
+        c->bytes += e->write->bytes;
+    if (e->day == TXN_NO_BUCKET)
+        return;
+    c->chunks += e->status == ST_OK;
+    c->duplicate_chunks += e->status == ST_EXISTS;
 }
 
 /* ---- the thread ---- */
@@ -128,26 +165,23 @@ static size_t take_batch(struct writer *w, struct entry *entries)
     return count;
 }
 
+/* With the lock held, until there is work or it is time to look for dead readers. */
 static void wait_for_work(struct writer *w)
 {
     struct timespec until;
 
-    (void)clock_gettime(CLOCK_REALTIME, &until);
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += READER_CHECK_SECONDS;
     while (w->waiting.first == NULL && !w->stopping)
         if (pthread_cond_timedwait(&w->work, &w->lock, &until) != 0)
             return;
 }
 
-static void write_one_batch(struct writer *w, struct entry *entries, size_t count)
+static void hand_back(struct writer *w, struct entry *entries, size_t count)
 {
-    struct store_txn t = {.touched = TXN_NO_BUCKET};
-    struct mono start = clock_mono();
-    enum status st = run_batch(w, entries, count, &t);
-
     (void)pthread_mutex_lock(&w->lock);
-    account(w, &t, st, count, mono_since(clock_mono(), start));
     for (size_t i = 0; i < count; i++) {
+        count_write(&w->counters, &entries[i]);
         entries[i].write->settled = entries[i].status;
         queue_push(&w->completed, entries[i].write);
     }
@@ -155,31 +189,60 @@ static void write_one_batch(struct writer *w, struct entry *entries, size_t coun
     w->wake(w->arg);
 }
 
+/* Also under load, when the writer never waits for long. */
+static void check_readers(struct writer *w, struct mono *checked)
+{
+    if (mono_since(clock_mono(), *checked) < READER_CHECK_SECONDS * NS_PER_S)
+        return;
+    *checked = clock_mono();
+    (void)lmdb_drop_dead_readers(w->catalog->env);
+    buckets_drop_dead_readers(w->buckets);
+}
+
 static void *run(void *arg)
 {
     struct writer *w = arg;
-    struct entry *entries = w->batch;
+    struct mono checked = clock_mono();
 
     (void)pthread_mutex_lock(&w->lock);
     while (!w->stopping || w->waiting.first != NULL) {
-        size_t count = take_batch(w, entries);
+        size_t count;
 
-        if (count == 0) {
-            wait_for_work(w);
-            if (w->waiting.first != NULL || w->stopping)
-                continue;
-        }
+        wait_for_work(w);
+        count = take_batch(w, w->batch);
         (void)pthread_mutex_unlock(&w->lock);
         if (count > 0) {
-            write_one_batch(w, entries, count);
-        } else {
-            (void)lmdb_drop_dead_readers(w->catalog->env);
-            buckets_drop_dead_readers(w->buckets);
+            run_batch(w, w->batch, count);
+            hand_back(w, w->batch, count);
         }
+        check_readers(w, &checked);
         (void)pthread_mutex_lock(&w->lock);
     }
     (void)pthread_mutex_unlock(&w->lock);
     return NULL;
+}
+
+static void init_lock(struct writer *w)
+{
+    pthread_condattr_t attributes;
+
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&w->lock, NULL);
+    (void)pthread_cond_init(&w->work, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+}
+
+/* Signals are the loop's: here they would only cut system calls short. */
+static bool start_thread(struct writer *w)
+{
+    sigset_t all, before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    w->started = pthread_create(&w->thread, NULL, run, w) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return w->started;
 }
 
 enum status writer_start(struct catalog *catalog, struct buckets *buckets, void (*wake)(void *arg),
@@ -195,13 +258,11 @@ enum status writer_start(struct catalog *catalog, struct buckets *buckets, void 
     w->arg = arg;
     queue_init(&w->waiting);
     queue_init(&w->completed);
-    (void)pthread_mutex_init(&w->lock, NULL);
-    (void)pthread_cond_init(&w->work, NULL);
-    if (pthread_create(&w->thread, NULL, run, w) != 0) {
+    init_lock(w);
+    if (!start_thread(w)) {
         writer_free(w);
         return ST_NOMEM;
     }
-    w->started = true;
     *out = w;
     return ST_OK;
 }
@@ -231,9 +292,14 @@ void writer_free(struct writer *w)
 void writer_submit(struct writer *w, struct store_write *write)
 {
     (void)pthread_mutex_lock(&w->lock);
-    queue_push(&w->waiting, write);
     w->waiting_bytes += write->bytes;
-    (void)pthread_cond_signal(&w->work);
+    if (w->stopping && !w->started) {
+        write->settled = ST_CLOSED;
+        queue_push(&w->completed, write);
+    } else {
+        queue_push(&w->waiting, write);
+        (void)pthread_cond_signal(&w->work);
+    }
     (void)pthread_mutex_unlock(&w->lock);
 }
 
