@@ -34,10 +34,11 @@ void ledger_sequence_key(struct id128 profiler, uint64_t sequence, uint8_t out[S
 }
 
 /* The numbers of a row in their order, as places to read or write. */
-static void list_numbers(struct ledger_row *r, uint64_t *flags, uint64_t *cpus,
+static void list_numbers(struct ledger_row *r, uint64_t *batch, uint64_t *flags, uint64_t *cpus,
                          uint64_t *out[ROW_NUMBERS])
 {
     uint64_t *const fixed[] = {
+        batch,
         &r->end.ns,
         &r->period_ns,
         cpus,
@@ -63,31 +64,49 @@ static void list_numbers(struct ledger_row *r, uint64_t *flags, uint64_t *cpus,
         out[count++] = &r->ledger.lost[i];
 }
 
-void ledger_row_pack(const struct ledger_row *row, uint8_t out[ROW_BYTES])
+void ledger_row_pack(const struct ledger_row *row, uint64_t batch, uint8_t out[ROW_BYTES])
 {
     struct ledger_row copy = *row;
     uint64_t flags = row->final ? 1 : 0, cpus = row->cpus, *numbers[ROW_NUMBERS];
 
-    list_numbers(&copy, &flags, &cpus, numbers);
+    list_numbers(&copy, &batch, &flags, &cpus, numbers);
     for (int i = 0; i < ROW_NUMBERS; i++)
         put_be(out + 8 * i, *numbers[i], 8);
 }
 
-enum status ledger_row_unpack(struct slice key, struct slice value, struct ledger_row *out)
+enum status ledger_row_unpack(struct slice key, struct slice value, struct ledger_row *out,
+                              uint64_t *out_batch)
 {
     struct ledger_row row = {0};
-    uint64_t flags = 0, cpus = 0, *numbers[ROW_NUMBERS];
+    uint64_t batch = 0, flags = 0, cpus = 0, *numbers[ROW_NUMBERS];
 
     if (key.length != ROW_KEY_BYTES || value.length != ROW_BYTES)
         return ST_INVALID;
     row.start.ns = get_be(key.bytes, 8);
     memcpy(row.profiler.bytes, key.bytes + 8, ID128_BYTES);
     row.sequence = get_be(key.bytes + 8 + ID128_BYTES, 8);
-    list_numbers(&row, &flags, &cpus, numbers);
+    list_numbers(&row, &batch, &flags, &cpus, numbers);
     for (int i = 0; i < ROW_NUMBERS; i++)
         *numbers[i] = get_be(value.bytes + 8 * i, 8);
     row.final = (flags & 1) != 0;
     row.cpus = (uint32_t)cpus;
     *out = row;
+    *out_batch = batch;
+    return ST_OK;
+}
+
+void day_claim_pack(const struct day_claim *c, uint8_t out[CLAIM_KEY_BYTES])
+{
+    ledger_sequence_key(c->profiler, c->block, out);
+    put_be(out + SEQUENCE_KEY_BYTES, c->day, 4);
+}
+
+enum status day_claim_unpack(struct slice key, struct day_claim *out)
+{
+    if (key.length != CLAIM_KEY_BYTES)
+        return ST_INVALID;
+    memcpy(out->profiler.bytes, key.bytes, ID128_BYTES);
+    out->block = get_be(key.bytes + ID128_BYTES, 8);
+    out->day = (uint32_t)get_be(key.bytes + SEQUENCE_KEY_BYTES, 4);
     return ST_OK;
 }

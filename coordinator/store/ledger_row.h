@@ -5,17 +5,31 @@
 #include "coordinator/store/store.h"
 
 enum {
-    ROW_NUMBERS = 15 + LOSS_KINDS, /* ledger_row.c lists them */
+    ROW_NUMBERS = 16 + LOSS_KINDS, /* ledger_row.c lists them */
     ROW_BYTES = 8 * ROW_NUMBERS,
     ROW_KEY_BYTES = 8 + ID128_BYTES + 8, /* start, profiler, sequence: by time */
     SEQUENCE_KEY_BYTES = ID128_BYTES + 8, /* profiler, sequence */
+    SEQUENCE_BLOCK = 1024, /* sequences to one claim: 2.8 hours at 10 s */
+    CLAIM_KEY_BYTES = SEQUENCE_KEY_BYTES + 4, /* profiler, sequence / SEQUENCE_BLOCK, day */
+};
+
+/* Row of the catalog's table "days": this day's file may hold sequences of this block. It is put
+ * with the chunk and committed before it, so it never claims too little. */
+struct day_claim {
+    struct id128 profiler;
+    uint64_t block;
+    uint32_t day;
 };
 
 struct ledger_row ledger_row_of(const struct chunk_info *info);
-void ledger_row_pack(const struct ledger_row *row, uint8_t out[ROW_BYTES]);
+/* `batch` is the number of the batch that brings the row. */
+void ledger_row_pack(const struct ledger_row *row, uint64_t batch, uint8_t out[ROW_BYTES]);
 void ledger_row_key(const struct ledger_row *row, uint8_t out[ROW_KEY_BYTES]);
 void ledger_sequence_key(struct id128 profiler, uint64_t sequence, uint8_t out[SEQUENCE_KEY_BYTES]);
 /* ST_INVALID: not of these sizes. */
-enum status ledger_row_unpack(struct slice key, struct slice value, struct ledger_row *out);
+enum status ledger_row_unpack(struct slice key, struct slice value, struct ledger_row *out,
+                              uint64_t *out_batch);
+void day_claim_pack(const struct day_claim *c, uint8_t out[CLAIM_KEY_BYTES]);
+enum status day_claim_unpack(struct slice key, struct day_claim *out);
 
 #endif

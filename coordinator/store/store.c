@@ -71,6 +71,21 @@ static enum status check_version(struct store *s, struct lmdb_txn *t, uint32_t *
                     LMDB_NEW);
 }
 
+static enum status read_batch_numbers(struct store *s, struct lmdb_txn *t)
+{
+    const struct slice key = {(const uint8_t *)BATCH_KEY, sizeof(BATCH_KEY) - 1};
+    struct slice value;
+    enum status st = lmdb_get(t, s->catalog.tables[STORE_META], key, &value);
+
+    if (st == ST_NOT_FOUND)
+        return ST_OK;
+    if (st != ST_OK || value.length != 8)
+        return st != ST_OK ? st : ST_INVALID;
+    s->catalog.batch_reserved = get_be(value.bytes, 8);
+    atomic_store(&s->catalog.batch, s->catalog.batch_reserved);
+    return ST_OK;
+}
+
 static enum status load_catalog(struct store *s, char *why)
 {
     struct lmdb_txn *t;
@@ -88,6 +103,8 @@ static enum status load_catalog(struct store *s, char *why)
         return st;
     }
     if (st == ST_OK)
+        st = read_batch_numbers(s, t);
+    if (st == ST_OK)
         st = dictionary_load(s->catalog.dictionary, t);
     if (st == ST_OK)
         return lmdb_commit(t);
@@ -102,10 +119,11 @@ static enum status open_catalog(struct store *s, const char *directory, uint64_t
 #define X(NAME, name) [STORE_##NAME] = name,
         STORE_TABLE_LIST(X)
 #undef X
-            [STORE_TABLES + DICTIONARY_STRINGS] = "strings",
-        [STORE_TABLES + DICTIONARY_BINARIES] = "binaries",
-        [STORE_TABLES + DICTIONARY_FRAMES] = "frames",
-        [STORE_TABLES + DICTIONARY_NODES] = "nodes",
+            [CATALOG_DICTIONARY + DICTIONARY_STRINGS] = "strings",
+        [CATALOG_DICTIONARY + DICTIONARY_BINARIES] = "binaries",
+        [CATALOG_DICTIONARY + DICTIONARY_FRAMES] = "frames",
+        [CATALOG_DICTIONARY + DICTIONARY_NODES] = "nodes",
+        [CATALOG_DAYS] = "days",
     };
     enum status st;
 
@@ -113,11 +131,11 @@ static enum status open_catalog(struct store *s, const char *directory, uint64_t
         s->catalog_path = NULL;
         return fail(why, ST_NOMEM, directory, "", status_text(ST_NOMEM));
     }
-    st = lmdb_open(s->catalog_path, map_bytes, names, STORE_TABLES + DICTIONARY_KINDS,
-                   s->catalog.tables, &s->catalog.env);
+    st = lmdb_open(s->catalog_path, map_bytes, names, CATALOG_TABLES, s->catalog.tables,
+                   &s->catalog.env);
     if (st != ST_OK)
         return fail(why, st, s->catalog_path, "", status_text(st));
-    st = dictionary_new(s->catalog.tables + STORE_TABLES, &s->catalog.dictionary);
+    st = dictionary_new(s->catalog.tables + CATALOG_DICTIONARY, &s->catalog.dictionary);
     if (st != ST_OK)
         return fail(why, st, s->catalog_path, "", status_text(st));
     return load_catalog(s, why);

@@ -7,7 +7,11 @@
  * them in order in one transaction, commits (catalog first, then chunks: a crash between leaves
  * unused dictionary entries, never a dangling reference) and only then are they done. Reads are
  * snapshots and may be taken on any thread. Other back ends (ClickHouse, etcd) are to fit behind
- * this header. */
+ * this header.
+ *
+ * A chunk is stored once. (profiler, sequence) is a key of its day's file; and since a start that
+ * changed between two sendings may lead to another day, the catalog keeps which days hold any of a
+ * profiler's sequences, in blocks of 1024, and each of those files is asked first. */
 #ifndef COORDINATOR_STORE_STORE_H
 #define COORDINATOR_STORE_STORE_H
 
@@ -104,6 +108,10 @@ size_t store_waiting_bytes(const struct store *s); /* submitted, not yet done */
 
 struct store_view; /* opaque */
 
+/* Everything that was done when this was called, and nothing that is submitted later. Every id in
+ * a chunk of the view resolves: batches commit to the catalog first, the view notes the number of
+ * the last whole batch before it takes the catalog's snapshot, and passes over chunks of later
+ * batches; so day files may be opened late and closed early. ST_FULL: too many views. */
 enum status store_view_open(struct store *s, struct store_view **out);
 void store_view_close(struct store_view *v); /* NULL is fine */
 

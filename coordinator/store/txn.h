@@ -4,6 +4,8 @@
 #ifndef COORDINATOR_STORE_TXN_H
 #define COORDINATOR_STORE_TXN_H
 
+#include <stdatomic.h>
+
 #include "coordinator/store/buckets.h"
 #include "coordinator/store/dictionary_edit.h"
 #include "coordinator/store/store.h"
@@ -13,23 +15,41 @@ enum {
     TXN_NO_BUCKET = -1,
 };
 
+/* The catalog's tables: enum store_table, the dictionary's, and which days hold what. */
+enum {
+    CATALOG_DICTIONARY = STORE_TABLES,
+    CATALOG_DAYS = CATALOG_DICTIONARY + DICTIONARY_KINDS,
+    CATALOG_TABLES,
+};
+
+enum { BATCH_NUMBERS = 1 << 20 }; /* reserved at a time */
+#define BATCH_KEY "batch numbers" /* in STORE_META: reserved up to this one, 8 bytes */
+
 struct catalog {
     struct lmdb *env;
-    lmdb_table tables[STORE_TABLES + DICTIONARY_KINDS]; /* the dictionary's come last */
+    lmdb_table tables[CATALOG_TABLES];
     struct dictionary *dictionary;
+    /* Batches are numbered, across restarts too, and a row has the number of the batch that brought
+     * it. `batch` is the last one that has been committed in every file; a view notes it before it
+     * takes its snapshots, and passes over rows of later ones. */
+    _Atomic uint64_t batch;
+    uint64_t batch_reserved; /* the writer's */
 };
 
 struct store_txn {
     struct catalog *catalog;
     struct buckets *buckets;
     struct lmdb_txn *main; /* in the catalog */
+    uint64_t number; /* of this batch */
+    uint64_t reserved; /* numbers, once this batch is committed */
     struct {
         struct bucket *bucket;
         struct lmdb_txn *txn;
         enum status committed;
     } days[TXN_BUCKETS_MAX];
     int day_count;
-    int touched; /* index in days of the chunk that the running write put, or TXN_NO_BUCKET */
+    int touched; /* index in days of the chunk that the running write put or met, or TXN_NO_BUCKET
+                  */
     bool grown; /* after its end: it failed for a full map, which has grown; so try again */
 };
 
