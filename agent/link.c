@@ -29,6 +29,8 @@ struct link {
     uint64_t sending; /* number of the last chunk sent on this connection */
     uint64_t under_way[LINK_WINDOW_MAX]; /* numbers, ascending */
     uint32_t under_way_count;
+    bool taken; /* some chunk was acknowledged on this connection */
+    bool put_off; /* the last one ended with chunks under way, none taken; or it was replaced */
     int64_t clock_offset_ns;
     bool complained; /* one log line for each loss of the coordinator */
     struct link_counters counters;
@@ -50,6 +52,8 @@ static void go_down(struct link *l, const char *why)
         log_warn("event=coordinator_lost url=%s why=\"%s\" action=\"spooling, dialing again\"",
                  l->url, why);
     l->complained = true;
+    if (l->state == LINK_UP)
+        l->put_off |= l->under_way_count > 0 && !l->taken;
     l->state = LINK_DOWN;
     l->channel = NULL;
     l->deadline = jittered(l);
@@ -186,8 +190,12 @@ static void take_ack(struct link *l, const struct chunk_ack *a)
 
     while (done < l->under_way_count && l->under_way[done] <= a->number)
         done++;
-    if (done > 0)
+    if (done > 0) {
         spool_acknowledge(l->options.spool, l->under_way[done - 1]);
+        l->taken = true;
+        l->put_off = false;
+        l->backoff_ns = LINK_BACKOFF_MIN_NS;
+    }
     memmove(l->under_way, l->under_way + done,
             (l->under_way_count - done) * sizeof(l->under_way[0]));
     l->under_way_count -= done;
@@ -210,12 +218,16 @@ static void take_welcome(struct link *l, const struct welcome *w)
 {
     l->state = LINK_UP;
     l->counters.welcomes++;
-    l->backoff_ns = LINK_BACKOFF_MIN_NS;
+    /* A coordinator whose disk is full welcomes and then hangs up; one that two agents of one name
+     * fight over does so too. Neither is helped by ten dials a second. */
+    if (!l->put_off)
+        l->backoff_ns = LINK_BACKOFF_MIN_NS;
     l->window = w->window < LINK_WINDOW_MAX ? w->window : LINK_WINDOW_MAX;
     l->heartbeat_ns = w->heartbeat_ns;
     l->idle_ns = w->idle_limit_ns;
     l->sending = 0; /* what was under way on the last connection goes again */
     l->under_way_count = 0;
+    l->taken = false;
     l->complained = false;
     note_clock(l, w->now, l->hello_sent);
     log_info("event=welcomed url=%s window=%" PRIu32, l->url, l->window);
@@ -228,6 +240,7 @@ static void take_refusal(struct link *l, const struct refusal *r)
 {
     if (r->about == MESSAGE_CHUNK)
         l->counters.chunks_refused++;
+    l->put_off |= r->reason == REFUSAL_REPLACED;
     log_warn("event=refused about=%" PRIu64 " number=%" PRIu64 " reason=%s why=\"%s\"", r->about,
              r->number, refusal_name(r->reason), r->text);
 }

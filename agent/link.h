@@ -1,8 +1,9 @@
 /* link - the agent's end of the connection to the coordinator.
  * Dials, says hello, keeps heartbeats and deadlines, sends what the spool holds within the window
  * that the coordinator gives, and deletes it when it is acknowledged. When the connection is lost
- * it comes back by itself, with a jittered back-off that only a welcome resets. Loop thread; times
- * are passed in; knows nothing of samples. */
+ * it comes back by itself, with a jittered back-off that only a welcome resets; after a connection
+ * on which no chunk was taken, only an acknowledgement. Loop thread; times are passed in; knows
+ * nothing of samples. */
 #ifndef AGENT_LINK_H
 #define AGENT_LINK_H
 
