@@ -63,6 +63,16 @@ static const char *service_text(const struct profile *p, const struct profile_ta
     return task->service == PROFILE_NONE ? "[no service]" : p->services[task->service];
 }
 
+/* A thread without a name of its own goes by its process's. */
+static const char *thread_text(const struct axes *x, const struct profile_task *task)
+{
+    const char *name = dictionary_string(x->dictionary, task->thread);
+
+    if (name[0] == '\0')
+        name = dictionary_string(x->dictionary, task->comm);
+    return name[0] == '\0' ? "[no name]" : name;
+}
+
 /* Texts by dimension: service | host | thread; they share one numbering, 0 where not asked for. */
 static enum status put_text(struct axes *x, enum rank_by by, const char *text, uint32_t *out)
 {
@@ -82,7 +92,7 @@ enum status axes_task(struct axes *x, const struct profile *p, const struct prof
     if (st == ST_OK)
         st = put_text(x, RANK_BY_HOST, p->hosts[task->host], &host);
     if (st == ST_OK)
-        st = put_text(x, RANK_BY_THREAD, dictionary_string(x->dictionary, task->thread), &thread);
+        st = put_text(x, RANK_BY_THREAD, thread_text(x, task), &thread);
     if (st != ST_OK)
         return st;
     return keys_put(&x->tasks, (struct key){.high = key_pair(service, host), .low = thread}, out);
