@@ -181,16 +181,25 @@ static enum status unpack(enum dictionary_kind kind, struct slice in, void *item
 
 /* ---- writing ---- */
 
-enum status dictionary_new(const lmdb_table tables[DICTIONARY_KINDS], struct dictionary **out)
+static uint32_t at_most(uint32_t asked, uint32_t max)
 {
-    static const struct {
+    return asked > 0 && asked < max ? asked : max;
+}
+
+enum status dictionary_new(const lmdb_table tables[DICTIONARY_KINDS],
+                           const struct dictionary_limits *limits, struct dictionary **out)
+{
+    const struct {
         size_t item_bytes;
         uint32_t limit;
     } shapes[DICTIONARY_KINDS] = {
-        [DICTIONARY_STRINGS] = {sizeof(char *), DICTIONARY_STRINGS_MAX},
-        [DICTIONARY_BINARIES] = {sizeof(struct chunk_binary), DICTIONARY_BINARIES_MAX},
-        [DICTIONARY_FRAMES] = {sizeof(struct chunk_frame), DICTIONARY_FRAMES_MAX},
-        [DICTIONARY_NODES] = {sizeof(struct chunk_node), DICTIONARY_NODES_MAX},
+        [DICTIONARY_STRINGS] = {sizeof(char *), at_most(limits->strings, DICTIONARY_STRINGS_MAX)},
+        [DICTIONARY_BINARIES] = {sizeof(struct chunk_binary),
+                                 at_most(limits->binaries, DICTIONARY_BINARIES_MAX)},
+        [DICTIONARY_FRAMES] = {sizeof(struct chunk_frame),
+                               at_most(limits->frames, DICTIONARY_FRAMES_MAX)},
+        [DICTIONARY_NODES] = {sizeof(struct chunk_node),
+                              at_most(limits->nodes, DICTIONARY_NODES_MAX)},
     };
     struct dictionary *d = calloc(1, sizeof(*d));
 
@@ -198,6 +207,7 @@ enum status dictionary_new(const lmdb_table tables[DICTIONARY_KINDS], struct dic
         return ST_NOMEM;
     for (int k = 0; k < DICTIONARY_KINDS; k++) {
         pool_init(&d->kinds[k].pool, shapes[k].item_bytes, shapes[k].limit);
+        id_index_init(&d->kinds[k].index);
         d->kinds[k].table = tables[k];
     }
     *out = d;
@@ -273,7 +283,7 @@ static enum status add(struct dictionary *d, struct lmdb_txn *t, enum dictionary
     struct kind *k = &d->kinds[kind];
     uint8_t buffer[PACKED_MAX], key[4];
     struct lookup l = {d, kind, packed(kind, item, buffer)};
-    uint64_t hash = id_index_hash(l.content.bytes, l.content.length);
+    uint64_t hash = id_index_hash(&k->index, l.content.bytes, l.content.length);
     uint32_t id;
     enum status st;
 
@@ -324,11 +334,13 @@ struct loading {
 static enum status load_entry(void *arg, struct slice key, struct slice value)
 {
     struct loading *l = arg;
+    const struct kind *k = &l->dictionary->kinds[l->kind];
     uint32_t id;
 
-    if (key.length != 4 || get_be(key.bytes, 4) != l->dictionary->kinds[l->kind].pool.count)
+    if (key.length != 4 || get_be(key.bytes, 4) != k->pool.count)
         return ST_INVALID;
-    return append(l->dictionary, l->kind, value, id_index_hash(value.bytes, value.length), &id);
+    return append(l->dictionary, l->kind, value,
+                  id_index_hash(&k->index, value.bytes, value.length), &id);
 }
 
 enum status dictionary_load(struct dictionary *d, struct lmdb_txn *t)

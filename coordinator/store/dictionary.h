@@ -16,6 +16,10 @@ enum {
     DICTIONARY_NODES_MAX = 1 << 28, /* 2 GiB at 8 bytes: about a year of a thousand services */
 };
 
+struct dictionary_limits { /* entries of each kind; 0: the maximum above */
+    uint32_t strings, binaries, frames, nodes;
+};
+
 struct dictionary; /* opaque */
 
 /* An id that was never given: "" / NULL / a root node without a frame. */

@@ -16,7 +16,8 @@ enum dictionary_kind {
     DICTIONARY_KINDS
 };
 
-enum status dictionary_new(const lmdb_table tables[DICTIONARY_KINDS], struct dictionary **out);
+enum status dictionary_new(const lmdb_table tables[DICTIONARY_KINDS],
+                           const struct dictionary_limits *limits, struct dictionary **out);
 void dictionary_free(struct dictionary *d);
 /* Reads everything back. ST_INVALID: the ids have a gap or an entry is malformed. */
 enum status dictionary_load(struct dictionary *d, struct lmdb_txn *t);

@@ -1,19 +1,38 @@
 #include "coordinator/store/id_index.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "common/id.h"
 
 enum { CAPACITY_MIN = 1024 };
 
-uint64_t id_index_hash(const void *bytes, size_t length)
+void id_index_init(struct id_index *x)
+{
+    *x = (struct id_index){.seed = random_u64()};
+}
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    return h ^ h >> 29;
+}
+
+/* Eight bytes at a time; the length comes first, so that padding with zeros is not a twin. */
+uint64_t id_index_hash(const struct id_index *x, const void *bytes, size_t length)
 {
     const unsigned char *p = bytes;
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = mix(x->seed, length), word;
 
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ p[i]) * 0x100000001b3u;
-    h ^= h >> 32; /* FNV's low bits are weak for short keys; the table uses them */
-    h *= 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
+    for (; length >= sizeof(word); length -= sizeof(word), p += sizeof(word)) {
+        memcpy(&word, p, sizeof(word));
+        h = mix(h, word);
+    }
+    word = 0;
+    memcpy(&word, p, length);
+    return mix(h, word);
 }
 
 static uint64_t make_slot(uint64_t hash, uint32_t id)
@@ -71,7 +90,9 @@ static enum status rebuild(struct id_index *x, size_t capacity, uint32_t count)
         used++;
     }
     free(x->slots);
-    *x = (struct id_index){slots, capacity, used};
+    x->slots = slots;
+    x->capacity = capacity;
+    x->used = used;
     return ST_OK;
 }
 

@@ -13,11 +13,13 @@ struct id_index {
     uint64_t *slots; /* hash's upper 32 bits << 32 | id + 1; 0: empty */
     size_t capacity; /* power of two */
     size_t used;
+    uint64_t seed;
 };
 
-/* 64-bit FNV-1a, mixed: content is bounded and the table is rebuilt by hash, so the order of a
- * hostile agent's strings costs probes, not correctness. */
-uint64_t id_index_hash(const void *bytes, size_t length);
+/* Empty, with a random seed: nobody can choose content that collides and turns every look-up into a
+ * walk. Hashes are of this index and this life of the process alone. */
+void id_index_init(struct id_index *x);
+uint64_t id_index_hash(const struct id_index *x, const void *bytes, size_t length);
 
 /* The id for which `equal` is true, or false. */
 bool id_index_find(const struct id_index *x, uint64_t hash,

@@ -113,7 +113,7 @@ static enum status load_catalog(struct store *s, char *why)
 }
 
 static enum status open_catalog(struct store *s, const char *directory, uint64_t map_bytes,
-                                char *why)
+                                const struct dictionary_limits *limits, char *why)
 {
     static const char *const names[] = {
 #define X(NAME, name) [STORE_##NAME] = name,
@@ -135,7 +135,7 @@ static enum status open_catalog(struct store *s, const char *directory, uint64_t
                    &s->catalog.env);
     if (st != ST_OK)
         return fail(why, st, s->catalog_path, "", status_text(st));
-    st = dictionary_new(s->catalog.tables + CATALOG_DICTIONARY, &s->catalog.dictionary);
+    st = dictionary_new(s->catalog.tables + CATALOG_DICTIONARY, limits, &s->catalog.dictionary);
     if (st != ST_OK)
         return fail(why, st, s->catalog_path, "", status_text(st));
     return load_catalog(s, why);
@@ -172,7 +172,7 @@ enum status store_open(const struct store_options *options, struct store **out,
     if (st == ST_OK)
         st = take_lock(s, directory, why);
     if (st == ST_OK)
-        st = open_catalog(s, directory, map_bytes, why);
+        st = open_catalog(s, directory, map_bytes, &options->limits, why);
     if (st != ST_OK)
         goto out;
     st = buckets_open(directory, map_bytes, &s->buckets);

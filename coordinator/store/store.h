@@ -37,6 +37,7 @@ struct store_options {
     const char *directory;
     uint64_t map_bytes; /* address space per file, not disk; doubles when full.
                            0: 64 GiB (valgrind wants <= 32) */
+    struct dictionary_limits limits; /* zero but in tests: the maxima */
     void (*wake)(void *arg); /* on the writer thread: call store_complete on the loop soon */
     void *arg;
 };

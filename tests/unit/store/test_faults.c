@@ -313,13 +313,12 @@ static void what_a_full_disk_refused_is_forgotten_and_ids_stay_dense(void **stat
     store_view_close(v);
 }
 
-static __attribute__((unused)) void
-a_full_dictionary_refuses_what_is_new_and_keeps_what_is_there(void **state)
+static void a_full_dictionary_refuses_what_is_new_and_keeps_what_is_there(void **state)
 {
     struct fixture *f = *state;
 
     fixture_close(f);
-    (void)0;
+    f->options.limits.strings = 2;
     fixture_open(f);
     assert_ok(fixture_apply(f, add_text, "a"));
     assert_ok(fixture_apply(f, add_text, "b"));
@@ -386,6 +385,7 @@ int main(void)
         test(a_full_map_grows),
         test(a_map_that_a_view_holds_is_refused_until_the_view_closes),
         test(what_a_full_disk_refused_is_forgotten_and_ids_stay_dense),
+        test(a_full_dictionary_refuses_what_is_new_and_keeps_what_is_there),
         test(closing_answers_every_write_and_what_those_submit),
     };
 
