@@ -18,10 +18,10 @@ enum { SPACE_TIGHT_BYTES = 4 << 20 }; /* a commit of a full batch needs more tha
 struct lmdb {
     MDB_env *env;
     bool map_full; /* the writer's: a write transaction found it so */
-    pthread_mutex_t lock; /* guards what follows, and the map against beginnings */
-    pthread_cond_t idle; /* open_txns fell to 0 */
-    uint32_t open_txns;
-    uint64_t map_bytes;
+    uint64_t map_bytes; /* the writer's */
+    pthread_mutex_t lock; /* guards what follows, and the map against beginning to read */
+    pthread_cond_t idle; /* snapshots fell to 0 */
+    uint32_t snapshots; /* open read transactions */
 };
 
 struct lmdb_txn {
@@ -196,9 +196,9 @@ static bool wait_until_idle(struct lmdb *env)
     until.tv_nsec += LMDB_GROW_WAIT_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    while (env->open_txns > 0 && rc == 0)
+    while (env->snapshots > 0 && rc == 0)
         rc = pthread_cond_timedwait(&env->idle, &env->lock, &until);
-    return env->open_txns == 0;
+    return env->snapshots == 0;
 }
 
 enum status lmdb_grow(struct lmdb *env)
@@ -246,17 +246,13 @@ static enum status begin(struct lmdb *env, bool write, struct lmdb_txn **out)
 
     if (t == NULL)
         return ST_NOMEM;
-    (void)pthread_mutex_lock(&env->lock);
+    t->env = env;
+    t->write = write;
     rc = mdb_txn_begin(env->env, NULL, write ? 0 : MDB_RDONLY, &t->txn);
-    if (rc == MDB_SUCCESS)
-        env->open_txns++;
-    (void)pthread_mutex_unlock(&env->lock);
     if (rc != MDB_SUCCESS) {
         free(t);
         return from_mdb(rc);
     }
-    t->env = env;
-    t->write = write;
     *out = t;
     return ST_OK;
 }
@@ -265,10 +261,12 @@ static void end(struct lmdb_txn *t)
 {
     struct lmdb *env = t->env;
 
-    (void)pthread_mutex_lock(&env->lock);
-    if (--env->open_txns == 0)
-        (void)pthread_cond_signal(&env->idle);
-    (void)pthread_mutex_unlock(&env->lock);
+    if (!t->write) {
+        (void)pthread_mutex_lock(&env->lock);
+        if (--env->snapshots == 0)
+            (void)pthread_cond_signal(&env->idle);
+        (void)pthread_mutex_unlock(&env->lock);
+    }
     free(t);
 }
 
@@ -286,6 +284,8 @@ static enum status settle(struct lmdb_txn *t, int rc)
     return st;
 }
 
+/* Takes no lock of ours: the map grows on the writer's own thread, and LMDB's lock for writers must
+ * not be waited for under another. */
 enum status lmdb_begin_write(struct lmdb *env, struct lmdb_txn **out)
 {
     return begin(env, true, out);
@@ -293,7 +293,14 @@ enum status lmdb_begin_write(struct lmdb *env, struct lmdb_txn **out)
 
 enum status lmdb_begin_read(struct lmdb *env, struct lmdb_txn **out)
 {
-    return begin(env, false, out);
+    enum status st;
+
+    (void)pthread_mutex_lock(&env->lock);
+    st = begin(env, false, out);
+    if (st == ST_OK)
+        env->snapshots++;
+    (void)pthread_mutex_unlock(&env->lock);
+    return st;
 }
 
 enum status lmdb_commit(struct lmdb_txn *t)
