@@ -164,22 +164,6 @@ static void begin(struct runner *r, const struct plan_wish *wish, const struct m
     report_state(r, PROFILER_ATTACHED, "");
 }
 
-/* The new rate begins within a millisecond or two of the cut, far below a period. */
-static void change_rate(struct runner *r, uint64_t period_ns, const struct moment *now)
-{
-    struct source *s = r->options.source;
-    enum status st;
-
-    cut(r, now, drain(r, now), false);
-    st = s->operations->set_period(s, period_ns);
-    if (st != ST_OK) {
-        log_error("event=rate_not_changed why=\"%s\"", status_text(st));
-        return;
-    }
-    profiler_set_period(r->profiler, period_ns);
-    report_state(r, r->sampling ? PROFILER_SAMPLING : PROFILER_ATTACHED, "");
-}
-
 static void end(struct runner *r, const struct moment *now, const char *reason)
 {
     struct source *s = r->options.source;
@@ -191,6 +175,21 @@ static void end(struct runner *r, const struct moment *now, const char *reason)
     r->given_up = profiler_id(r->profiler);
     profiler_free(r->profiler);
     r->profiler = NULL;
+}
+
+/* The new rate begins within a millisecond or two of the cut, far below a period. One that cannot
+ * be set ends the profiler: the plan wants it at every tick. */
+static void change_rate(struct runner *r, uint64_t period_ns, const struct moment *now)
+{
+    struct source *s = r->options.source;
+
+    cut(r, now, drain(r, now), false);
+    if (s->operations->set_period(s, period_ns) != ST_OK) {
+        end(r, now, "the rate could not be changed");
+        return;
+    }
+    profiler_set_period(r->profiler, period_ns);
+    report_state(r, r->sampling ? PROFILER_SAMPLING : PROFILER_ATTACHED, "");
 }
 
 static void follow_plan(struct runner *r, const struct moment *now)
