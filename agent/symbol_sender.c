@@ -37,10 +37,21 @@ void symbol_sender_free(struct symbol_sender *s)
     free(s);
 }
 
+static bool is_on_its_way(const struct symbol_sender *s, const struct build_id *id)
+{
+    if (s->state != SENDER_IDLE && !s->stale && build_id_equal(&s->job.id, id))
+        return true;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (build_id_equal(&s->wishes[(s->first + i) % SYMBOL_WISHES_MAX], id))
+            return true;
+    return false;
+}
+
 void symbol_sender_want(struct symbol_sender *s, const struct symbols_wanted *w)
 {
     for (uint32_t i = 0; i < w->count && s->count < SYMBOL_WISHES_MAX; i++)
-        s->wishes[(s->first + s->count++) % SYMBOL_WISHES_MAX] = w->ids[i];
+        if (!is_on_its_way(s, &w->ids[i])) /* a second answer would be refused */
+            s->wishes[(s->first + s->count++) % SYMBOL_WISHES_MAX] = w->ids[i];
 }
 
 void symbol_sender_reset(struct symbol_sender *s)
@@ -88,6 +99,10 @@ void symbol_sender_work(struct symbol_sender *s)
     struct symtab table = {0};
 
     s->work_status = s->job.read(&s->job, &table);
+    /* Stripped, or a kernel that hides its addresses. Stored, an empty table would keep the names
+     * of a host that has them out for good. */
+    if (s->work_status == ST_OK && table.count == 0)
+        s->work_status = ST_NOT_FOUND;
     if (s->work_status == ST_OK)
         s->work_status = symtab_encode(&table, &s->packed);
     symtab_deinit(&table);

@@ -20,7 +20,7 @@ struct symbol_sender; /* opaque */
 enum status symbol_sender_new(struct source *source, struct symbol_sender **out);
 void symbol_sender_free(struct symbol_sender *s); /* NULL is fine; no work may be running */
 
-void symbol_sender_want(struct symbol_sender *s, const struct symbols_wanted *w);
+void symbol_sender_want(struct symbol_sender *s, const struct symbols_wanted *w); /* each once */
 void symbol_sender_reset(
     struct symbol_sender *s); /* a new connection: begin anew when asked anew */
 
