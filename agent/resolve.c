@@ -80,10 +80,11 @@ static uint64_t code_address(const uint64_t *frames, uint32_t i)
 }
 
 /* A walk over frame pointers goes astray in code that has none: it is believed as far as its
- * addresses lie in code that the process has mapped. */
+ * addresses lie in code that the process has mapped. The innermost is no guess: it is the CPU's
+ * own, and if it lies nowhere, a mapping escaped us. */
 static uint32_t believable(struct resolver *r, const struct sample *s)
 {
-    uint32_t n = 0;
+    uint32_t n = s->user_count > 0 ? 1 : 0;
 
     while (n < s->user_count && processes_map(r->processes, s->pid, code_address(s->user, n)))
         n++;
@@ -110,6 +111,8 @@ static void resolve_user(struct resolver *r, const struct sample *s)
 
         if (m != NULL)
             add_user(r, m, address);
+        else
+            add_mark(r, MARK_UNMAPPED);
     }
 }
 
