@@ -223,7 +223,9 @@ class Fleet:
         return set(connected) >= set(self.agents)
 
     def burn(self, host, seconds, *work, unit=None):
-        return self.start(f"burn-{host}", self.on_host(host, [BURN, str(seconds), *work], unit))
+        process = self.start(f"burn-{host}", self.on_host(host, [BURN, str(seconds), *work], unit))
+        wait_for("burn to begin", process.log)
+        return process
 
     # ---- what an operator does ----
 
@@ -257,9 +259,24 @@ class Fleet:
 
 
 def burned(process, seconds=60):
-    """What a burn program says it took, in CPU seconds by function."""
+    """What a burn program that ends by itself took, in CPU seconds by function and wall seconds."""
     process.popen.wait(seconds)
     return json.loads(process.log().strip().splitlines()[-1])
+
+
+def burned_by_now(process):
+    """The same of one that still runs. The machine is shared: what a program was to burn and what it
+    got differ, so tests compare with the latter."""
+    lines = process.log().count("\n")
+    process.popen.send_signal(signal.SIGUSR1)
+    wait_for("burn to answer", lambda: process.log().count("\n") > lines)
+    return json.loads(process.log().strip().splitlines()[-1])
+
+
+def cores_between(before, after, *functions):
+    """Cores that the functions took between two readings."""
+    taken = sum(after[f] - before[f] for f in functions or ["total"])
+    return taken / (after["wall_s"] - before["wall_s"])
 
 
 def main():

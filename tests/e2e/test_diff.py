@@ -1,7 +1,7 @@
 """A change that was made is the change that is reported."""
 import unittest
 
-from fleet import Fleet, burned, main
+from fleet import Fleet, burned_by_now, cores_between, main
 
 
 class PlantedChange(unittest.TestCase):
@@ -11,22 +11,23 @@ class PlantedChange(unittest.TestCase):
             fleet.start_agents()
             sessions, truths = [], []
             for alpha in (12, 24):
-                burn = fleet.burn("h1", 24, f"alpha={alpha}", "beta=12", "delta=6")
+                burn = fleet.burn("h1", 60, f"alpha={alpha}", "beta=12", "delta=6")
+                begin = burned_by_now(burn)
                 sessions.append(fleet.start_session("host=h1", "--for", "20s"))
                 fleet.wait_session(sessions[-1])
-                truths.append(burned(burn))
+                truths.append(cores_between(begin, burned_by_now(burn), "alpha"))
+                burn.stop()
 
             diff = fleet.query("diff", *sessions, "--limit", "0")
             first = diff["rows"][0]
-            truth = [t["alpha"] / t["wall_s"] for t in truths]
             print(f"alpha: {first['cores_delta']:+.3f} cores "
                   f"[{first['cores_delta_low']:+.3f}, {first['cores_delta_high']:+.3f}], "
-                  f"true {truth[1] - truth[0]:+.3f}")
+                  f"true {truths[1] - truths[0]:+.3f}")
             self.assertEqual(first["key"], ["alpha"])
             self.assertEqual(first["verdict"], "more")
             # Its own interval, half as wide again: the truth lies outside 95 % intervals too.
             margin = 0.75 * (first["cores_delta_high"] - first["cores_delta_low"])
-            self.assertAlmostEqual(first["cores_delta"], truth[1] - truth[0], delta=margin)
+            self.assertAlmostEqual(first["cores_delta"], truths[1] - truths[0], delta=margin)
             self.assertLess(margin, 0.12)
 
             beta = next(r for r in diff["rows"] if r["key"] == ["beta"])

@@ -1,12 +1,17 @@
 """Several hosts, several sessions: each gets what it asked for and nothing else."""
+import datetime
 import unittest
 
-from fleet import Fleet, main, wait_for
+from fleet import Fleet, burned_by_now, cores_between, main, wait_for
 
 
 def running(fleet, host):
     agent = next(a for a in fleet.query("agents")["agents"] if a["host"] == host)
     return agent["running"]
+
+
+def stamp(moment, seconds):
+    return (moment + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class ThreeHosts(unittest.TestCase):
@@ -32,46 +37,44 @@ class ThreeHosts(unittest.TestCase):
         self.assertEqual({line["host"] for line in ledger["lines"]}, {"h1", "h2"})
 
     def test_a_rate_change_shows_in_the_period_and_not_in_the_cores(self):
-        self.fleet.burn("h1", 60, "alpha=50", "beta=20")
+        burn = self.fleet.burn("h1", 120, "alpha=50", "beta=20")
+        readings = [burned_by_now(burn)]
         session = self.fleet.start_session("host=h1", "--hz", "99", "--for", "10m")
-        self.fleet.wait_host_state(session, "h1", "first_sample")
         wait_for("a chunk at 99 Hz", lambda: self.session_chunks(session) >= 1, 40)
         self.fleet.cli("rate", session, "--hz", "199")
         wait_for("199 Hz on the host",
                  lambda: any(r["hz"] == 199 for r in running(self.fleet, "h1")))
+        readings.append(burned_by_now(burn))
+        changed_at = datetime.datetime.now(datetime.timezone.utc)
         chunks = self.session_chunks(session)
-        wait_for("chunks at 199 Hz", lambda: self.session_chunks(session) >= chunks + 2, 60)
+        wait_for("chunks at 199 Hz", lambda: self.session_chunks(session) >= chunks + 1, 60)
+        readings.append(burned_by_now(burn))
         self.fleet.cli("stop", session)
-        self.fleet.wait_session(session, "stopped")
+        ended = self.fleet.wait_session(session, "stopped")
 
-        top = self.fleet.query("top", "--session", session, "--select", "comm=burn")
-        self.assertAlmostEqual(top["coverage"]["hz_min"], 99, delta=1)
-        self.assertAlmostEqual(top["coverage"]["hz_max"], 199, delta=1)
-        self.assertAlmostEqual(top["cores"], 0.7, delta=0.07)
-        self.assert_cores_equal_at_both_rates(session)
+        whole = self.top(session)
+        self.assertAlmostEqual(whole["coverage"]["hz_min"], 99, delta=1)
+        self.assertAlmostEqual(whole["coverage"]["hz_max"], 199, delta=1)
+        self.assertAlmostEqual(whole["cores"], cores_between(readings[0], readings[2]), delta=0.07)
+        ledger = self.fleet.query("ledger", "--session", session)
+        self.assertEqual([line["missing_chunks"] for line in ledger["lines"]], [0])
+
+        slow = self.top(None, ended["created"], stamp(changed_at, -2))
+        fast = self.top(None, stamp(changed_at, 1), ended["ends"])
+        print(f"99 Hz: {slow['cores']:.3f} cores, 199 Hz: {fast['cores']:.3f}")
+        self.assertEqual((round(slow["coverage"]["hz_min"]), round(slow["coverage"]["hz_max"])),
+                         (99, 99))
+        self.assertEqual((round(fast["coverage"]["hz_min"]), round(fast["coverage"]["hz_max"])),
+                         (199, 199))
+        self.assertAlmostEqual(slow["cores"], cores_between(*readings[:2]), delta=0.1)
+        self.assertAlmostEqual(fast["cores"], cores_between(*readings[1:]), delta=0.1)
 
     def session_chunks(self, session):
         return self.fleet.session(session)["chunks"]
 
-    def assert_cores_equal_at_both_rates(self, session):
-        """The whole window is cut at the rate change: each half alone measures the same cores."""
-        member = self.fleet.session(session)
-        begin, end = member["created"], member["ends"]
-        lines = self.fleet.query("ledger", "--session", session)["lines"]
-        self.assertEqual(len(lines), 1)
-        self.assertEqual(lines[0]["missing_chunks"], 0)
-        halves = [self.fleet.query("top", "--from", a, "--to", b, "--select", "comm=burn")
-                  for a, b in ((begin, self.middle(begin, 9)), (self.middle(end, -15), end))]
-        print("cores by half:", [round(h["cores"], 3) for h in halves],
-              "at", [h["coverage"]["hz_max"] for h in halves])
-        self.assertAlmostEqual(halves[0]["cores"], halves[1]["cores"], delta=0.12)
-
-    @staticmethod
-    def middle(text, seconds):
-        import datetime
-        moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-        moved = moment + datetime.timedelta(seconds=seconds)
-        return moved.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    def top(self, session, begin=None, end=None):
+        window = ["--session", session] if session else ["--from", begin, "--to", end]
+        return self.fleet.query("top", *window, "--select", "comm=burn")
 
     def test_stopping_one_of_two_sessions_leaves_the_other_running(self):
         self.fleet.burn("h1", 60, "alpha=30")

@@ -1,7 +1,7 @@
 """A workload whose profile is known is reported as it is."""
 import unittest
 
-from fleet import Fleet, burned, main
+from fleet import Fleet, burned_by_now, cores_between, main
 
 POINTS = 3  # percentage points that a share may be off at 99 Hz over 20 s
 
@@ -15,10 +15,11 @@ class KnownTruth(unittest.TestCase):
         with Fleet(["h1"]) as fleet:
             fleet.start_coordinator()
             fleet.start_agents()
-            burn = fleet.burn("h1", 26, "alpha=54", "beta=27", "delta=9")
+            burn = fleet.burn("h1", 60, "alpha=54", "beta=27", "delta=9")
+            begin = burned_by_now(burn)
             session = fleet.start_session("host=h1", "--hz", "99", "--for", "20s")
             fleet.wait_session(session)
-            truth = burned(burn)
+            end = burned_by_now(burn)
             top = fleet.query("top", "--session", session, "--select", "comm=burn", "--limit", "0")
 
             ours = [r["key"][0] for r in top["rows"] if r["key"][0] in ("alpha", "beta", "delta")]
@@ -26,10 +27,10 @@ class KnownTruth(unittest.TestCase):
             for name in ours:
                 # Its clock also ran while interrupts did their work on top of the function.
                 share = 100 * rows(top)[name]["total"]["share"]
-                expected = 100 * truth[name] / truth["total"]
+                expected = 100 * cores_between(begin, end, name) / cores_between(begin, end)
                 print(f"{name}: {share:.1f} % measured, {expected:.1f} % by its own clock")
                 self.assertLess(abs(share - expected), POINTS)
-            cores = truth["total"] / truth["wall_s"]
+            cores = cores_between(begin, end)
             print(f"cores: {top['cores']:.3f} measured, {cores:.3f} by its own clock")
             self.assertLess(abs(top["cores"] - cores), 0.1 * cores)
 
@@ -37,20 +38,26 @@ class KnownTruth(unittest.TestCase):
         with Fleet(["h1"]) as fleet:
             fleet.start_coordinator()
             fleet.start_agents()
-            fleet.burn("h1", 40, "alpha=40", unit="checkout.service")
-            fleet.burn("h1", 40, "alpha=20", "recurse=20:40", unit="cart.service")
+            burns = {"checkout": fleet.burn("h1", 60, "alpha=40", unit="checkout.service"),
+                     "cart": fleet.burn("h1", 60, "alpha=20", "recurse=20:40",
+                                        unit="cart.service")}
+            begin = {name: burned_by_now(burn) for name, burn in burns.items()}
             session = fleet.start_session("host=h1", "--for", "20s")
             fleet.wait_session(session)
+            truth = {(name, f): cores_between(begin[name], burned_by_now(burn), f)
+                     for name, burn in burns.items() for f in ("alpha", "recurse", "total")}
 
             services = rows(fleet.query("top", "--session", session, "--by", "service"))
-            for name in ("checkout", "cart"):
-                self.assertAlmostEqual(services[name]["self"]["cores"], 0.4, delta=0.06)
+            for name in burns:
+                self.assertAlmostEqual(services[name]["self"]["cores"], truth[name, "total"],
+                                       delta=0.06)
 
             both = fleet.query("top", "--session", session, "--by", "service,function",
                                "--limit", "0")
             cell = {tuple(r["key"]): r for r in both["rows"]}
-            self.assertAlmostEqual(cell["checkout", "alpha"]["self"]["cores"], 0.4, delta=0.06)
-            self.assertAlmostEqual(cell["cart", "alpha"]["self"]["cores"], 0.2, delta=0.05)
+            for name in burns:
+                self.assertAlmostEqual(cell[name, "alpha"]["total"]["cores"], truth[name, "alpha"],
+                                       delta=0.06)
 
             recurse = cell["cart", "recurse"]
             self.assertGreater(recurse["total"]["samples"], 100)

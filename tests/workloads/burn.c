@@ -17,13 +17,15 @@
 enum { SPIN_STEPS = 20000, DEPTH_MAX = 100 }; /* some 20 us: reading the clock stays below 2 % */
 
 static volatile uint64_t sink;
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, asked;
 static uint64_t seed = 88172645463325252u;
 
 static void on_signal(int number)
 {
-    (void)number;
-    stopped = 1;
+    if (number == SIGUSR1)
+        asked = 1;
+    else
+        stopped = 1;
 }
 
 static uint64_t next_random(void) /* xorshift */
@@ -160,6 +162,7 @@ static void print_burned(uint64_t wall_ns)
         total += jobs[i].burned_ns;
     }
     printf(", \"total\": %.6f}\n", (double)total / 1e9);
+    (void)fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -182,10 +185,17 @@ int main(int argc, char **argv)
     }
     (void)signal(SIGTERM, on_signal);
     (void)signal(SIGINT, on_signal);
+    (void)signal(SIGUSR1, on_signal);
     seed ^= (uint64_t)start;
+    print_burned(0); /* from here on signals are answered */
 
-    while (!stopped && (double)(now_ns(CLOCK_MONOTONIC) - start) < seconds * 1e9)
+    while (!stopped && (double)(now_ns(CLOCK_MONOTONIC) - start) < seconds * 1e9) {
         run_round(&due);
+        if (asked) {
+            asked = 0;
+            print_burned(now_ns(CLOCK_MONOTONIC) - start);
+        }
+    }
     print_burned(now_ns(CLOCK_MONOTONIC) - start);
     return 0;
 }
