@@ -252,7 +252,39 @@ static bool is_content(const void *arg, uint32_t id)
            memcmp(other.bytes, l->content.bytes, other.length) == 0;
 }
 
-/* Puts a packed item in pool and index, as the next id. */
+static bool has_or_none(const struct dictionary *d, enum dictionary_kind kind, uint32_t id)
+{
+    return id == CHUNK_NO_PARENT || id < d->kinds[kind].pool.count;
+}
+
+/* Whether all that an item refers to is there: a tree cannot have a loop or a loose end then, not
+ * even one that is read from a damaged disk. */
+static bool is_rooted(const struct dictionary *d, enum dictionary_kind kind, const void *item)
+{
+    const struct chunk_binary *binary = item;
+    const struct chunk_frame *frame = item;
+    const struct chunk_node *node = item;
+
+    switch (kind) {
+    case DICTIONARY_BINARIES:
+        return has_or_none(d, DICTIONARY_STRINGS, binary->path);
+    case DICTIONARY_FRAMES:
+        return has_or_none(d, DICTIONARY_BINARIES, frame->binary) &&
+               has_or_none(d, DICTIONARY_STRINGS, frame->name);
+    case DICTIONARY_NODES:
+        /* The node itself is in its pool already, and not its own parent. */
+        return (node->parent == CHUNK_NO_PARENT ||
+                node->parent < d->kinds[DICTIONARY_NODES].pool.count - 1) &&
+               node->frame < d->kinds[DICTIONARY_FRAMES].pool.count;
+    case DICTIONARY_STRINGS:
+    case DICTIONARY_KINDS:
+        break;
+    }
+    return true;
+}
+
+/* Puts a packed item in pool and index, as the next id. ST_INVALID: it refers to what is not there,
+ * or is none. */
 static enum status append(struct dictionary *d, enum dictionary_kind kind, struct slice content,
                           uint64_t hash, uint32_t *out)
 {
@@ -264,6 +296,8 @@ static enum status append(struct dictionary *d, enum dictionary_kind kind, struc
     if (st != ST_OK)
         return st;
     st = unpack(kind, content, item);
+    if (st == ST_OK && !is_rooted(d, kind, item))
+        st = ST_INVALID;
     if (st != ST_OK) {
         pool_truncate(&k->pool, id);
         return st;

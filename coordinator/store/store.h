@@ -76,7 +76,8 @@ enum status store_txn_get(struct store_txn *t, enum store_table table, struct sl
                           struct slice *out); /* lent until the next put */
 enum status store_txn_delete(struct store_txn *t, enum store_table table, struct slice key);
 
-/* Dense ids, the same for the same content for ever. ST_FULL: the dictionary is at its limit. */
+/* Dense ids, the same for the same content for ever. ST_FULL: the dictionary is at its limit;
+ * ST_INVALID: refers to an id that was not given. */
 enum status store_txn_string(struct store_txn *t, const char *text, uint32_t *out);
 enum status store_txn_binary(struct store_txn *t, const struct build_id *id, uint32_t path,
                              uint32_t *out);

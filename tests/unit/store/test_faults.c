@@ -329,6 +329,37 @@ static void a_full_dictionary_refuses_what_is_new_and_keeps_what_is_there(void *
     assert_false(store_read_counters(f->store).disk_full);
 }
 
+static enum status add_loose_ends(struct store_txn *t, void *arg)
+{
+    const struct chunk_frame mark = {FRAME_MARK, CHUNK_NO_PARENT, 0, 0};
+    const struct chunk_frame nameless = {FRAME_MARK, CHUNK_NO_PARENT, 1, 0};
+    const struct build_id build = {.length = 1, .bytes = {9}};
+    uint32_t id = 7;
+
+    (void)arg;
+    assert_ok(store_txn_string(t, "[truncated]", &id));
+    assert_ok(store_txn_frame(t, &mark, &id));
+    assert_int_equal(store_txn_frame(t, &nameless, &id), ST_INVALID);
+    assert_int_equal(store_txn_binary(t, &build, 1, &id), ST_INVALID);
+    assert_int_equal(store_txn_node(t, (struct chunk_node){0, 0}, &id), ST_INVALID);
+    assert_int_equal(store_txn_node(t, (struct chunk_node){CHUNK_NO_PARENT, 1}, &id), ST_INVALID);
+    assert_ok(store_txn_node(t, (struct chunk_node){CHUNK_NO_PARENT, 0}, &id));
+    assert_ok(store_txn_node(t, (struct chunk_node){0, 0}, &id));
+    return ST_OK;
+}
+
+static void content_refers_only_to_what_is_there(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_ok(fixture_apply(f, add_loose_ends, NULL));
+    fixture_reopen(f);
+    assert_int_equal(store_read_counters(f->store).strings, 1);
+    assert_int_equal(store_read_counters(f->store).frames, 1);
+    assert_int_equal(store_read_counters(f->store).nodes, 2);
+    assert_int_equal(store_read_counters(f->store).binaries, 0);
+}
+
 /* ---- the end ---- */
 
 struct last_words {
@@ -386,6 +417,7 @@ int main(void)
         test(a_map_that_a_view_holds_is_refused_until_the_view_closes),
         test(what_a_full_disk_refused_is_forgotten_and_ids_stay_dense),
         test(a_full_dictionary_refuses_what_is_new_and_keeps_what_is_there),
+        test(content_refers_only_to_what_is_there),
         test(closing_answers_every_write_and_what_those_submit),
     };
 
