@@ -6,11 +6,9 @@
 
 #include <cmocka.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -418,115 +416,6 @@ static void another_layout_version_is_refused_by_name(void **state)
     assert_null(f->store);
 }
 
-/* Writes until it is killed; reports each write that is done on the pipe. */
-static void write_for_ever(struct fixture *f, struct id128 profiler, uint64_t from, int pipe_fd)
-{
-    for (uint64_t i = from;; i++) {
-        struct put p = chunk_at(profiler, i, NOON + i * NS_PER_S);
-        enum status st = run(f, &p);
-
-        if ((st != ST_OK && st != ST_EXISTS) || write(pipe_fd, &i, sizeof(i)) != sizeof(i))
-            _exit(1);
-    }
-}
-
-static uint64_t kill_after(pid_t child, int pipe_fd, uint64_t reports)
-{
-    uint64_t last = 0, n = 0;
-
-    while (n < reports && read(pipe_fd, &last, sizeof(last)) == sizeof(last))
-        n++;
-    assert_int_equal(kill(child, SIGKILL), 0);
-    while (read(pipe_fd, &n, sizeof(n)) == sizeof(n))
-        last = n;
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    return last;
-}
-
-static void kill_9_loses_nothing_that_was_done(void **state)
-{
-    enum { ROUNDS = 12 };
-    struct fixture *f = *state;
-    struct id128 profiler = id128_random();
-    uint64_t done = 0, seed = random_u64();
-
-    print_message("seed %llu\n", (unsigned long long)seed);
-    store_close(f->store);
-    f->store = NULL;
-    for (int round = 0; round < ROUNDS; round++) {
-        int ends[2];
-        pid_t child;
-        char why[STORE_WHY_MAX];
-
-        assert_int_equal(pipe(ends), 0);
-        child = fork();
-        if (child == 0) {
-            close(ends[0]);
-            if (open_store(f, why) != ST_OK)
-                _exit(1);
-            write_for_ever(f, profiler, done > 2 ? done - 2 : 1, ends[1]);
-        }
-        close(ends[1]);
-        done = kill_after(child, ends[0], 1 + (seed >> 4 * (round % 16) & 15));
-        close(ends[0]);
-
-        assert_int_equal(open_store(f, why), ST_OK);
-        {
-            struct seen s = chunks_between(f, 0, UINT64_MAX);
-
-            assert_true(s.count >= done); /* one more may have been durable and unreported */
-            for (uint64_t i = 0; i < s.count; i++)
-                assert_int_equal(s.sequences[i], i + 1);
-        }
-        store_close(f->store);
-        f->store = NULL;
-    }
-    assert_true(done > ROUNDS);
-}
-
-static void a_full_disk_refuses_and_recovers(void **state)
-{
-    struct fixture *f = *state;
-    struct put big = {.table = STORE_SESSIONS, .key = "big"}, small = record("small", "kept"),
-               after = record("after", "space");
-    char *megabytes = malloc(24 << 20), value[16], ballast[96], why[STORE_WHY_MAX];
-    FILE *file;
-
-    if (geteuid() != 0 || mount("tmpfs", f->directory, "tmpfs", 0, "size=16m") != 0) {
-        print_message("SKIPPED: needs root to mount a small tmpfs\n");
-        free(megabytes);
-        skip();
-    }
-    store_close(f->store);
-    assert_int_equal(open_store(f, why), ST_OK);
-    assert_int_equal(run(f, &small), ST_OK);
-
-    (void)snprintf(ballast, sizeof(ballast), "%s/ballast", f->directory);
-    file = fopen(ballast, "w");
-    assert_non_null(file);
-    assert_true(fwrite(megabytes, 1, 13 << 20, file) > 0);
-    (void)fclose(file);
-
-    memset(megabytes, 'x', (24 << 20) - 1);
-    megabytes[(24 << 20) - 1] = '\0';
-    big.value = megabytes;
-    assert_int_equal(run(f, &big), ST_NO_SPACE);
-    assert_true(store_read_counters(f->store).disk_full);
-    assert_int_equal(get(f, "small", value, sizeof(value)), ST_OK);
-
-    assert_int_equal(unlink(ballast), 0);
-    assert_int_equal(run(f, &after), ST_OK);
-    assert_false(store_read_counters(f->store).disk_full);
-    reopen(f);
-    assert_int_equal(get(f, "after", value, sizeof(value)), ST_OK);
-    assert_int_equal(get(f, "big", value, sizeof(value)), ST_NOT_FOUND);
-    store_close(f->store);
-    f->store = NULL;
-    assert_int_equal(umount(f->directory), 0);
-    assert_int_equal(open_store(f, why), ST_OK);
-    free(megabytes);
-}
-
 int main(void)
 {
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -541,8 +430,6 @@ int main(void)
         CLAIM(a_profiler_is_found_by_sequence),
         CLAIM(a_second_process_is_refused),
         CLAIM(another_layout_version_is_refused_by_name),
-        CLAIM(kill_9_loses_nothing_that_was_done),
-        CLAIM(a_full_disk_refuses_and_recovers),
     };
 #undef CLAIM
 
