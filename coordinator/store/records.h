@@ -42,7 +42,7 @@ enum {
 
 enum session_state {
     SESSION_NONE = 0,
-#define X(number, NAME, text) SESSION_##NAME = number,
+#define X(number, NAME, text) SESSION_##NAME = (number),
     SESSION_STATE_LIST(X)
 #undef X
 };
