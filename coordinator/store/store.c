@@ -116,7 +116,7 @@ static enum status open_catalog(struct store *s, const char *directory, uint64_t
                                 const struct dictionary_limits *limits, char *why)
 {
     static const char *const names[] = {
-#define X(NAME, name) [STORE_##NAME] = name,
+#define X(NAME, name) [STORE_##NAME] = (name),
         STORE_TABLE_LIST(X)
 #undef X
             [CATALOG_DICTIONARY + DICTIONARY_STRINGS] = "strings",
