@@ -25,6 +25,9 @@ struct agent_config {
 extern const struct config_key agent_config_keys[];
 extern const size_t agent_config_key_count;
 
+/* What must hold beyond the single keys. ST_INVALID: `why` names the value and what is accepted. */
+enum status agent_config_check(const struct agent_config *config, char why[CONFIG_WHY_MAX]);
+
 enum { AGENT_WHY_MAX = 512 };
 
 struct agent; /* opaque */

@@ -1,5 +1,9 @@
-/* config - the agent's configuration: its keys. */
+/* config - the agent's configuration: its keys, and what must hold beyond them. */
+#include <stdio.h>
+#include <string.h>
+
 #include "agent/agent.h"
+#include "agent/identity.h"
 
 #define KEY(key_name, key_type, key_fallback, key_min, key_max, key_help)                         \
     {                                                                                             \
@@ -23,3 +27,29 @@ const struct config_key agent_config_keys[] = {
         "the kernel's ring buffer, a power of two; 0: 8 MiB"),
 };
 const size_t agent_config_key_count = sizeof(agent_config_keys) / sizeof(agent_config_keys[0]);
+
+static enum status check_url(const char *url, char why[CONFIG_WHY_MAX])
+{
+    if (url != NULL && (strncmp(url, "tcp://", 6) == 0 || strncmp(url, "ipc://", 6) == 0))
+        return ST_OK;
+    (void)snprintf(why, CONFIG_WHY_MAX,
+                   "coordinator: '%.100s': accepted are tcp://ADDRESS:PORT and ipc://PATH",
+                   url != NULL ? url : "");
+    return ST_INVALID;
+}
+
+enum status agent_config_check(const struct agent_config *config, char why[CONFIG_WHY_MAX])
+{
+    char reason[AGENT_WHY_MAX] = "";
+    struct identity identity;
+    enum status st = check_url(config->coordinator, why);
+
+    if (st != ST_OK)
+        return st;
+    st = identity_read(config, &identity, reason); /* host and labels */
+    if (st == ST_OK)
+        identity_deinit(&identity);
+    else
+        (void)snprintf(why, CONFIG_WHY_MAX, "%.*s", CONFIG_WHY_MAX - 1, reason);
+    return st;
+}

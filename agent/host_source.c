@@ -17,6 +17,10 @@
  * start of an interrupt handler that some 10 us later has written it. */
 #define RECORD_DELAY_NS (2 * NS_PER_MS)
 
+/* Both read a good part of /proc, some 20 ms; what they could miss in between is marked as such. */
+#define KERNEL_REFRESH_NS (10 * NS_PER_S)
+#define RESCAN_NS (10 * NS_PER_S)
+
 struct host_source {
     struct source base;
     char *scope_cgroup;
@@ -26,6 +30,8 @@ struct host_source {
     struct kernel_symbols *kernel;
     struct sequencer *sequencer;
     struct resolver resolver;
+    struct mono refreshed, scanned; /* the kernel's symbols; /proc */
+    uint64_t events_lost; /* by the side-band, when /proc was read */
     source_visit *visit; /* during a drain */
     void *visit_arg;
 };
@@ -47,6 +53,7 @@ static enum status start(struct source *base, uint64_t period_ns, char why[SOURC
         (void)snprintf(why, SOURCE_WHY_MAX, "perf's process events: %s", status_text(st));
         return st;
     }
+    s->events_lost = sequencer_read_counters(s->sequencer).events_refused; /* the other is new */
     st = processes_scan(s->processes, s->scope_cgroup);
     if (st == ST_OK)
         st = sampler_start(s->sampler, period_ns);
@@ -104,6 +111,28 @@ static void run(struct host_source *s, struct mono until, source_visit *visit, v
     sequencer_run(s->sequencer, until, &handler);
 }
 
+/* Events that the kernel had no room for are made up for by what /proc shows. */
+static void make_up_for_lost_events(struct host_source *s, struct mono now)
+{
+    uint64_t lost = sideband_read_counters(s->sideband).lost +
+                    sequencer_read_counters(s->sequencer).events_refused;
+
+    if (lost == s->events_lost || mono_since(now, s->scanned) < RESCAN_NS)
+        return;
+    s->events_lost = lost;
+    s->scanned = now;
+    (void)processes_scan(s->processes, s->scope_cgroup); /* else: at the next loss */
+}
+
+static void look_around(struct host_source *s, struct mono now)
+{
+    make_up_for_lost_events(s, now);
+    if (mono_since(now, s->refreshed) < KERNEL_REFRESH_NS)
+        return;
+    s->refreshed = now;
+    (void)kernel_symbols_refresh(s->kernel);
+}
+
 static struct mono drain(struct source *base, struct mono now, source_visit *visit, void *arg)
 {
     struct host_source *s = from(base);
@@ -115,7 +144,7 @@ static struct mono drain(struct source *base, struct mono now, source_visit *vis
     (void)sampler_follow_cpus(s->sampler);
     (void)sideband_follow_cpus(s->sideband);
     run(s, until, visit, arg);
-    (void)kernel_symbols_refresh(s->kernel);
+    look_around(s, now);
     return until;
 }
 

@@ -104,6 +104,8 @@ static enum status load(const struct arguments *a, struct agent_config *config,
     if (st != ST_OK)
         return st;
     st = set_all(config, a, why);
+    if (st == ST_OK)
+        st = agent_config_check(config, why);
     if (st != ST_OK)
         config_free(keys, agent_config_key_count, config);
     return st;
