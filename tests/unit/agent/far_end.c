@@ -76,7 +76,7 @@ static void on_frame(void *arg, struct channel *c, struct slice body)
 void far_end_open(struct far_end *f)
 {
     struct channel_options options = {.frame_bytes_max = MESSAGE_BYTES_MAX,
-                                      .queued_bytes_max = 4 * MESSAGE_BYTES_MAX,
+                                      .queued_bytes_max = (size_t)4 * MESSAGE_BYTES_MAX,
                                       .connections_max = 10,
                                       .wake = ring,
                                       .arg = f};

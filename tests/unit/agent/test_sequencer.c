@@ -197,10 +197,10 @@ static void thousands_of_any_order_come_out_sorted(void **state)
         for (uint32_t i = 0; i < SEEN_MAX / 8; i++) {
             random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
             /* each round lies after the watermark of the one before */
-            add_sample(round * 1000 + (random >> 33) % 1500, i);
-            add_event(round * 1000 + (random >> 40) % 1500, i);
+            add_sample(round * UINT64_C(1000) + (random >> 33) % 1500, i);
+            add_event(round * UINT64_C(1000) + (random >> 40) % 1500, i);
         }
-        run_until((round + 1) * 1000 - 1);
+        run_until((round + 1) * UINT64_C(1000) - 1);
     }
     run_until(UINT64_MAX);
     assert_int_equal(seen_count, SEEN_MAX);
