@@ -1,4 +1,7 @@
 """A change that was made is the change that is reported."""
+import json
+import os
+import re
 import unittest
 
 from fleet import Fleet, burned_by_now, cores_between, main
@@ -33,8 +36,24 @@ class PlantedChange(unittest.TestCase):
             beta = next(r for r in diff["rows"] if r["key"] == ["beta"])
             self.assertLess(abs(beta["cores_delta"]), 0.06)
 
+            self.check_flame(fleet, sessions)
             back = fleet.query("diff", *reversed(sessions), "--limit", "1")["rows"][0]
             self.assertEqual((back["key"], back["verdict"]), (["alpha"], "less"))
+
+    def check_flame(self, fleet, sessions):
+        """The differential page holds both sides, each with its own total."""
+        path = os.path.join(fleet.directory, "flame.html")
+        fleet.cli("flame", *sessions, "-o", path)
+        with open(path) as f:
+            data = re.search(r'<script id="data" type="application/json">(.*?)</script>', f.read(),
+                             re.S)
+        flame = json.loads(data.group(1))
+        sides = [fleet.query("top", "--session", s)["weight_ns"] for s in sessions]
+        for side, total in zip(("total", "total_b"), sides):
+            self.assertAlmostEqual(flame[side][0], total, delta=1e-6 * total)
+        alpha = [i for i, f in enumerate(flame["function"]) if f >= 0
+                 and flame["names"][f] == "alpha"]
+        self.assertTrue(any(flame["self_b"][i] > flame["self"][i] > 0 for i in alpha))
 
 
 if __name__ == "__main__":
