@@ -64,10 +64,14 @@ static void drop_entry(struct symbol_cache *c, struct symbol_cache_entry *e)
 
 void symbol_cache_free(struct symbol_cache *c)
 {
+    struct symbol_cache_entry *next;
+
     if (c == NULL)
         return;
-    while (!TAILQ_EMPTY(&c->entries))
-        drop_entry(c, TAILQ_FIRST(&c->entries));
+    for (struct symbol_cache_entry *e = TAILQ_FIRST(&c->entries); e != NULL; e = next) {
+        next = TAILQ_NEXT(e, link);
+        free_entry(e);
+    }
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

@@ -248,7 +248,7 @@ static bool is_content(const void *arg, uint32_t id)
     uint8_t buffer[PACKED_MAX];
     struct slice other = packed(l->kind, pool_at(&l->dictionary->kinds[l->kind].pool, id), buffer);
 
-    return other.length == l->content.length &&
+    return other.length == l->content.length && other.bytes != NULL &&
            memcmp(other.bytes, l->content.bytes, other.length) == 0;
 }
 

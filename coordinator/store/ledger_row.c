@@ -70,7 +70,7 @@ void ledger_row_pack(const struct ledger_row *row, uint64_t batch, uint8_t out[R
     uint64_t flags = row->final ? 1 : 0, cpus = row->cpus, *numbers[ROW_NUMBERS];
 
     list_numbers(&copy, &batch, &flags, &cpus, numbers);
-    for (int i = 0; i < ROW_NUMBERS; i++)
+    for (size_t i = 0; i < ROW_NUMBERS; i++)
         put_be(out + 8 * i, *numbers[i], 8);
 }
 
@@ -86,7 +86,7 @@ enum status ledger_row_unpack(struct slice key, struct slice value, struct ledge
     memcpy(row.profiler.bytes, key.bytes + 8, ID128_BYTES);
     row.sequence = get_be(key.bytes + 8 + ID128_BYTES, 8);
     list_numbers(&row, &batch, &flags, &cpus, numbers);
-    for (int i = 0; i < ROW_NUMBERS; i++)
+    for (size_t i = 0; i < ROW_NUMBERS; i++)
         *numbers[i] = get_be(value.bytes + 8 * i, 8);
     row.final = (flags & 1) != 0;
     row.cpus = (uint32_t)cpus;
