@@ -227,11 +227,13 @@ static void on_wake(uv_async_t *w)
 {
     struct agent *a = w->data;
 
+    bool stop, begun;
+
     link_drain(a->link, clock_mono(), clock_wall());
-    if (a->stop_wanted && !a->stopping)
+    stop = a->stop_wanted && !a->stopping;
+    begun = is_busy(a) && uv_timer_get_repeat(&a->tick) != TICK_MS;
+    if (stop || begun) /* begun: once, lest messages keep putting the tick off */
         hurry(a);
-    else if (is_busy(a) && uv_timer_get_repeat(&a->tick) != TICK_MS)
-        hurry(a); /* a plan began something; once, lest messages keep putting the tick off */
 }
 
 static void on_signal(uv_signal_t *s, int number)

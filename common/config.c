@@ -266,8 +266,9 @@ static enum status take_parsed(const struct config_key *key, const struct parsed
 
     if (key->type != CONFIG_LIST)
         return parsed->text == NULL ? ST_OK : set_key(key, target, parsed->text, why);
-    if (parsed->items != NULL)
-        clear_list(member(key, target)); /* a list in the file replaces the default */
+    if (parsed->items == NULL)
+        return ST_OK;
+    clear_list(member(key, target)); /* a list in the file replaces the default */
     for (unsigned i = 0; i < parsed->item_count && st == ST_OK; i++)
         st = set_key(key, target, parsed->items[i], why);
     return st;

@@ -84,7 +84,7 @@ enum status id128_parse(const char *text, struct id128 *out)
 {
     struct id128 id;
 
-    if (strlen(text) != 2 * ID128_BYTES || !from_hex(text, ID128_BYTES, id.bytes))
+    if (strlen(text) != (size_t)2 * ID128_BYTES || !from_hex(text, ID128_BYTES, id.bytes))
         return ST_INVALID;
     *out = id;
     return ST_OK;

@@ -18,9 +18,14 @@ static const struct unit {
     const char *text;
     uint64_t ns;
 } units[] = {
-    {"w", 7 * 86400 * NS_PER_S}, {"d", 86400 * NS_PER_S}, {"h", 3600 * NS_PER_S},
-    {"ms", NS_PER_MS},           {"us", NS_PER_US},       {"ns", 1},
-    {"m", 60 * NS_PER_S},        {"s", NS_PER_S},
+    {"w", UINT64_C(7) * 86400 * NS_PER_S},
+    {"d", 86400 * NS_PER_S},
+    {"h", 3600 * NS_PER_S},
+    {"ms", NS_PER_MS},
+    {"us", NS_PER_US},
+    {"ns", 1},
+    {"m", 60 * NS_PER_S},
+    {"s", NS_PER_S},
 };
 
 static const struct unit *unit_at(const char *text)
@@ -171,12 +176,12 @@ const char *when_format(struct wall t, char buffer[WHEN_TEXT_MAX])
 
 const char *duration_format(uint64_t ns, char buffer[WHEN_TEXT_MAX])
 {
-    uint64_t seconds = ns / NS_PER_S;
+    uint64_t seconds = ns / NS_PER_S, tenths = ns / (100 * NS_PER_MS), us = ns / NS_PER_US;
 
     if (ns < NS_PER_S)
-        (void)snprintf(buffer, WHEN_TEXT_MAX, "%gms", (double)(ns / NS_PER_US) / 1000);
+        (void)snprintf(buffer, WHEN_TEXT_MAX, "%gms", (double)us / 1000);
     else if (seconds < 60)
-        (void)snprintf(buffer, WHEN_TEXT_MAX, "%gs", (double)(ns / (100 * NS_PER_MS)) / 10);
+        (void)snprintf(buffer, WHEN_TEXT_MAX, "%gs", (double)tenths / 10);
     else if (seconds < 3600)
         (void)snprintf(buffer, WHEN_TEXT_MAX, "%" PRIu64 "m%" PRIu64 "s", seconds / 60,
                        seconds % 60);

@@ -125,10 +125,10 @@ static enum status order_init(struct order *o, const struct grower *g, const str
     struct sorting sorting = {g, s};
     uint32_t children = g->count - 1;
 
-    o->children = malloc((size_t)g->count * sizeof(*o->children));
+    o->children = calloc(g->count, sizeof(*o->children));
     o->first = calloc((size_t)g->count + 1, sizeof(*o->first));
-    o->waiting = malloc((size_t)g->count * sizeof(*o->waiting));
-    o->place = malloc((size_t)g->count * sizeof(*o->place));
+    o->waiting = calloc(g->count, sizeof(*o->waiting));
+    o->place = calloc(g->count, sizeof(*o->place));
     if (o->children == NULL || o->first == NULL || o->waiting == NULL || o->place == NULL)
         return ST_NOMEM;
     for (uint32_t i = 0; i < children; i++) {

@@ -84,10 +84,10 @@ static uint64_t count_missing(const struct scope *s, const struct profiler_recor
     return last - first + 1 > l->chunks ? last - first + 1 - l->chunks : 0;
 }
 
-static enum status finish_line(struct store_view *v, struct reporter *r, uint32_t i)
+static enum status finish_line(struct store_view *v, const struct reporter *r, uint32_t i,
+                               struct ledger_line *l)
 {
     const struct scope_profiler *p = &r->scope.profilers[i];
-    struct ledger_line *l = &r->lines[i];
     enum status st = ST_OK;
 
     l->profiler = p->record.id;
@@ -128,12 +128,13 @@ static enum status finish(struct store_view *v, struct reporter *r, struct ledge
 
         if (!scope_shows(&r->scope, p) || (r->lines[i].chunks == 0 && p->wanted.count == 0))
             continue;
-        st = finish_line(v, r, i);
         *l = r->lines[i];
         out->line_count++;
+        st = finish_line(v, r, i, l);
         ledger_add(&out->total, &l->ledger);
         out->missing_chunks += l->missing_chunks;
         out->uncovered_ns += l->uncovered_ns;
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the line owns its host, and `out` the line */
         out->uncovered_samples += l->uncovered_samples;
     }
     if (st == ST_OK)

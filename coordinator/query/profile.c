@@ -290,7 +290,7 @@ static enum status hand_over(struct collector *c, const uint32_t *number, struct
     enum status st;
 
     p->tasks = calloc((size_t)c->tasks.keys.count + 1, sizeof(*p->tasks));
-    p->cells = malloc(((size_t)c->keys.count + 1) * sizeof(*p->cells));
+    p->cells = calloc((size_t)c->keys.count + 1, sizeof(*p->cells));
     if (p->tasks == NULL || p->cells == NULL)
         return ST_NOMEM;
     st = sort_cells(c, number, p->replicate_count, p->cells);
