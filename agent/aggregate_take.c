@@ -92,7 +92,7 @@ static enum status sort(struct rows *r, int (*compare_rows)(const void *, const 
 
 /* ---- the tree of stacks ---- */
 
-enum { NONE = CHUNK_NO_PARENT };
+#define NONE CHUNK_NO_PARENT
 
 struct tree { /* by node; the node past the last is the parent of the outermost frames */
     const struct chunk_node *nodes;

@@ -6,7 +6,7 @@
 
 #include "coordinator/ingest/ingest.h"
 
-enum { NO_ROOM = CHUNK_NO_PARENT }; /* the id of a binary that did not fit */
+#define NO_ROOM CHUNK_NO_PARENT /* the id of a binary that did not fit */
 
 struct intern {
     struct store_txn *txn;

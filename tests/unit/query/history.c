@@ -202,7 +202,7 @@ static struct build_id build_of(const char *path, uint32_t build)
 {
     struct build_id id = {.length = 20};
 
-    (void)snprintf((char *)id.bytes, 20, "%02u%s", build, path);
+    (void)snprintf((char *)id.bytes, 20, "%02u%.16s", build, path);
     return id;
 }
 
