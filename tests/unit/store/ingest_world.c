@@ -31,10 +31,13 @@ static void close_world(struct ingest_world *w)
     w->ingest = NULL;
 }
 
-void world_reopen_with_room(struct ingest_world *w, uint64_t bytes)
+void world_reopen_with(struct ingest_world *w, uint64_t map_bytes, struct dictionary_limits limits)
 {
-    const struct store_options options = {
-        .directory = w->directory, .map_bytes = bytes, .wake = on_wake, .arg = w};
+    const struct store_options options = {.directory = w->directory,
+                                          .map_bytes = map_bytes,
+                                          .limits = limits,
+                                          .wake = on_wake,
+                                          .arg = w};
     char why[STORE_WHY_MAX] = "";
 
     close_world(w);
@@ -45,7 +48,7 @@ void world_reopen_with_room(struct ingest_world *w, uint64_t bytes)
 
 void world_reopen(struct ingest_world *w)
 {
-    world_reopen_with_room(w, MAP_BYTES);
+    world_reopen_with(w, MAP_BYTES, (struct dictionary_limits){0});
 }
 
 static void put_profiler(struct ingest_world *w)

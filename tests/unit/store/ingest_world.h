@@ -33,7 +33,8 @@ struct ingest_world {
 int world_set_up(void **state);
 int world_tear_down(void **state);
 void world_reopen(struct ingest_world *w); /* what is stored stays */
-void world_reopen_with_room(struct ingest_world *w, uint64_t bytes); /* ... per file */
+/* ... with files of `map_bytes` at first and a dictionary that ends at `limits`. */
+void world_reopen_with(struct ingest_world *w, uint64_t map_bytes, struct dictionary_limits limits);
 void world_wait(struct ingest_world *w); /* until the writer has reported something */
 void world_put(struct ingest_world *w, enum store_table table, struct slice key,
                struct slice value);

@@ -10,116 +10,7 @@
 #include <string.h>
 
 #include "tests/unit/store/ingest_world.h"
-
-/* ---- two chunks that say the same ---- */
-
-/* A chunk and what its indexes mean: its own dictionary's entries, or those of the store. */
-struct reading {
-    const struct chunk *chunk;
-    const struct dictionary *store; /* NULL: a chunk of the wire */
-};
-
-static const char *text_of(const struct reading *r, uint32_t id)
-{
-    if (id == CHUNK_NO_PARENT)
-        return "";
-    return r->store != NULL ? dictionary_string(r->store, id) : r->chunk->dictionary.strings[id];
-}
-
-static struct chunk_node node_of(const struct reading *r, uint32_t id)
-{
-    return r->store != NULL ? dictionary_node(r->store, id) : r->chunk->dictionary.nodes[id];
-}
-
-static const struct chunk_frame *frame_of(const struct reading *r, uint32_t id)
-{
-    return r->store != NULL ? dictionary_frame(r->store, id) : &r->chunk->dictionary.frames[id];
-}
-
-static const struct chunk_binary *binary_of(const struct reading *r, uint32_t id)
-{
-    return r->store != NULL ? dictionary_binary(r->store, id) : &r->chunk->dictionary.binaries[id];
-}
-
-static void assert_same_text(const struct reading *a, uint32_t id_a, const struct reading *b,
-                             uint32_t id_b)
-{
-    assert_string_equal(text_of(a, id_a), text_of(b, id_b));
-    assert_int_equal(id_a == CHUNK_NO_PARENT, id_b == CHUNK_NO_PARENT);
-}
-
-static void assert_same_frame(const struct reading *a, uint32_t id_a, const struct reading *b,
-                              uint32_t id_b)
-{
-    const struct chunk_frame *f = frame_of(a, id_a), *g = frame_of(b, id_b);
-
-    assert_non_null(g);
-    assert_int_equal(f->kind, g->kind);
-    assert_int_equal(f->offset, g->offset);
-    assert_same_text(a, f->name, b, g->name);
-    if (f->binary != CHUNK_NO_PARENT) {
-        const struct chunk_binary *x = binary_of(a, f->binary), *y = binary_of(b, g->binary);
-
-        assert_non_null(y);
-        assert_true(build_id_equal(&x->id, &y->id));
-        assert_same_text(a, x->path, b, y->path);
-    }
-}
-
-static void assert_same_stack(const struct reading *a, uint32_t leaf_a, const struct reading *b,
-                              uint32_t leaf_b)
-{
-    while (leaf_a != CHUNK_NO_PARENT) {
-        struct chunk_node n = node_of(a, leaf_a), m = node_of(b, leaf_b);
-
-        assert_same_frame(a, n.frame, b, m.frame);
-        leaf_a = n.parent;
-        leaf_b = m.parent;
-        assert_int_equal(leaf_a == CHUNK_NO_PARENT, leaf_b == CHUNK_NO_PARENT);
-    }
-}
-
-static void assert_same_processes(const struct reading *a, const struct reading *b)
-{
-    const struct chunk_samples *s = &a->chunk->samples, *t = &b->chunk->samples;
-
-    assert_int_equal(s->process_count, t->process_count);
-    for (uint32_t i = 0; i < s->process_count; i++) {
-        assert_int_equal(s->processes[i].pid, t->processes[i].pid);
-        assert_int_equal(s->processes[i].start_ns, t->processes[i].start_ns);
-        assert_int_equal(s->processes[i].label_count, t->processes[i].label_count);
-        assert_same_text(a, s->processes[i].comm, b, t->processes[i].comm);
-    }
-    assert_int_equal(s->label_count, t->label_count);
-    for (uint32_t i = 0; i < s->label_count; i++) {
-        assert_same_text(a, s->labels[i].key, b, t->labels[i].key);
-        assert_same_text(a, s->labels[i].value, b, t->labels[i].value);
-    }
-    assert_int_equal(s->thread_count, t->thread_count);
-    for (uint32_t i = 0; i < s->thread_count; i++) {
-        assert_int_equal(s->threads[i].process, t->threads[i].process);
-        assert_int_equal(s->threads[i].tid, t->threads[i].tid);
-        assert_same_text(a, s->threads[i].name, b, t->threads[i].name);
-    }
-}
-
-static void assert_says_the_same(const struct reading *a, const struct reading *b)
-{
-    const struct chunk_samples *s = &a->chunk->samples, *t = &b->chunk->samples;
-
-    assert_int_equal(a->chunk->info.ledger.delivered, b->chunk->info.ledger.delivered);
-    assert_int_equal(a->chunk->info.period_ns, b->chunk->info.period_ns);
-    assert_same_processes(a, b);
-    assert_int_equal(s->group_count, t->group_count);
-    for (uint32_t i = 0; i < s->group_count; i++) {
-        assert_int_equal(s->groups[i].thread, t->groups[i].thread);
-        assert_int_equal(s->groups[i].count, t->groups[i].count);
-        assert_same_stack(a, s->groups[i].leaf, b, t->groups[i].leaf);
-    }
-    assert_int_equal(s->sample_count, t->sample_count);
-    if (s->sample_count > 0)
-        assert_memory_equal(s->ticks, t->ticks, s->sample_count * sizeof(*s->ticks));
-}
+#include "tests/unit/store/reading.h"
 
 /* ---- what is stored ---- */
 
@@ -136,7 +27,7 @@ static enum status compare(void *arg, const struct ledger_row *row, struct slice
     struct chunk c;
 
     assert_int_equal(chunk_decode(stored, CHUNK_STORED, &c, NULL), ST_OK);
-    assert_says_the_same(&sent, &(struct reading){&c, x->dictionary});
+    reading_assert_same(&sent, &(struct reading){&c, x->dictionary});
     x->chunks++;
     x->samples += c.samples.sample_count;
     chunk_deinit(&c);
@@ -337,7 +228,7 @@ static void a_store_without_room_puts_chunks_off_and_takes_them_later(void **sta
     uint64_t sequence = 0, taken = 0;
     struct store_view *v;
 
-    world_reopen_with_room(w, ROOM);
+    world_reopen_with(w, ROOM, (struct dictionary_limits){0});
     assert_int_equal(store_view_open(w->store, &v), ST_OK);
     while (st == ST_OK && sequence < CHUNKS) {
         struct chunk c = world_chunk(w, ++sequence);
@@ -361,6 +252,49 @@ static void a_store_without_room_puts_chunks_off_and_takes_them_later(void **sta
     assert_int_equal(ingest_read_counters(w->ingest).folded_samples, 0);
 }
 
+static enum status add_samples(void *arg, const struct ledger_row *row, struct slice stored)
+{
+    struct chunk c;
+
+    (void)row;
+    assert_int_equal(chunk_decode(stored, CHUNK_STORED, &c, NULL), ST_OK);
+    *(uint64_t *)arg += c.samples.sample_count;
+    chunk_deinit(&c);
+    return ST_OK;
+}
+
+static void a_full_dictionary_costs_names_and_says_so(void **state)
+{
+    enum { CHUNKS = 10 };
+    const struct dictionary_limits tight = {
+        .strings = 1000, .binaries = 40, .frames = 300, .nodes = 200};
+    struct ingest_world *w = *state;
+    uint64_t sent = 0, stored = 0, binaries = 0;
+    struct ingest_counters n;
+    struct store_view *v;
+
+    world_reopen_with(w, 0, tight);
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        struct chunk c = world_chunk(w, i + 1);
+        struct outcome o = world_offer(w, WORLD_HOST, &c);
+
+        assert_int_equal(o.result.status, ST_OK);
+        sent += c.samples.sample_count;
+        binaries += o.result.new_binary_count;
+        chunk_deinit(&c);
+    }
+    n = ingest_read_counters(w->ingest);
+    assert_int_equal(n.samples, sent);
+    assert_in_range(n.folded_samples, 1, sent);
+    assert_true(binaries <= tight.binaries); /* nobody is asked for symbols that nothing uses */
+    assert_int_equal(store_view_open(w->store, &v), ST_OK);
+    assert_int_equal(
+        store_view_chunks(v, (struct wall){0}, (struct wall){UINT64_MAX}, add_samples, &stored),
+        ST_OK);
+    store_view_close(v);
+    assert_int_equal(stored, sent);
+}
+
 #define world_test(f) cmocka_unit_test_setup_teardown(f, world_set_up, world_tear_down)
 
 int main(void)
@@ -373,6 +307,7 @@ int main(void)
         world_test(reports_come_in_the_order_of_the_calls),
         world_test(binaries_without_symbols_are_named),
         world_test(a_store_without_room_puts_chunks_off_and_takes_them_later),
+        world_test(a_full_dictionary_costs_names_and_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
