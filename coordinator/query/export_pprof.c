@@ -15,6 +15,7 @@
 #include "coordinator/query/array.h"
 #include "coordinator/query/export_format.h"
 #include "coordinator/query/gzip.h"
+#include "coordinator/query/keys.h"
 #include "coordinator/query/stacks.h"
 #include "coordinator/query/texts.h"
 #include "profile.pb-c.h"
@@ -254,7 +255,7 @@ static void put_locations(struct writer *w)
     if (w->location == NULL && w->status == ST_OK)
         w->status = ST_NOMEM;
     for (uint32_t i = 0; i < k->count && w->status == ST_OK; i++) {
-        uint32_t frame = dictionary_node(w->dictionary, (uint32_t)k->nodes.keys[i].low).frame;
+        uint32_t frame = dictionary_node(w->dictionary, k->node[i]).frame;
         uint32_t known = w->frames.count;
         uint32_t number = number_of(w, &w->frames, (struct key){.low = frame});
 

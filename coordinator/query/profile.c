@@ -1,7 +1,5 @@
-/* profile - one walk over the chunks of a scope sums samples by (leaf, task, replicate). While it
- * lasts a replicate is host x slices + slice; at the end those that were observed get dense
- * numbers.
- */
+/* profile - one walk over the chunks of a scope sums samples by (leaf, task, slice) for each host;
+ * at the end the slices of hosts that were observed get dense numbers: the replicates. */
 #include "coordinator/query/profile.h"
 
 #include <inttypes.h>
@@ -15,50 +13,95 @@
 #include "coordinator/query/slices.h"
 #include "coordinator/query/tasks.h"
 
+/* Two chunks of a host seldom meet in a slice, unless slices are long. So cells are only gathered,
+ * and summed up whenever they have doubled, which bounds the memory. */
+struct host_cells {
+    struct profile_cell *cells; /* `replicate` is the slice until they are handed over */
+    uint32_t count, capacity, limit; /* limit: sum up before there are more */
+    bool wanted; /* its labels match, or those of a process that was sampled */
+};
+
+enum { CELLS_GATHERED_MIN = 1 << 16 }; /* 1.5 MiB */
+
 struct collector {
     const struct dictionary *dictionary;
     struct scope scope;
     struct slices slices;
     struct pieces pieces; /* of the chunk at hand */
     struct tasks tasks;
-    struct keys keys; /* of the cells */
-    struct profile_cell *cells;
-    uint32_t cell_capacity;
-    bool *host_wanted; /* its labels match, or those of a process that was sampled */
+    struct host_cells *hosts; /* by host of the scope */
+    uint32_t host_count;
     double inclusion_min;
     struct coverage coverage;
     char *why;
 };
 
-/* ---- the walk ---- */
-
-static enum status add_cell(struct collector *c, uint32_t leaf, uint32_t task, uint32_t replicate,
-                            uint32_t samples, double weight_ns)
+static void host_cells_deinit(struct host_cells *h)
 {
-    struct key key = {key_pair(leaf, task), replicate};
-    uint32_t known = c->keys.count, number;
-    enum status st = array_reserve(&c->cells, &c->cell_capacity, known, sizeof(*c->cells));
-
-    if (st == ST_OK)
-        st = keys_put(&c->keys, key, &number);
-    if (st != ST_OK)
-        return st;
-    if (number == known)
-        c->cells[number] =
-            (struct profile_cell){.leaf = leaf, .task = task, .replicate = replicate};
-    c->cells[number].samples += samples;
-    c->cells[number].weight_ns += weight_ns;
-    return ST_OK;
+    free(h->cells);
+    h->cells = NULL;
 }
+
+static void collector_deinit(struct collector *c)
+{
+    for (uint32_t i = 0; i < c->host_count; i++)
+        host_cells_deinit(&c->hosts[i]);
+    free(c->hosts);
+    scope_deinit(&c->scope);
+    pieces_deinit(&c->pieces);
+    tasks_deinit(&c->tasks);
+}
+
+/* ---- the walk ---- */
 
 struct group_in { /* one group of a chunk, and what its samples are worth */
     const uint32_t *ticks;
-    uint32_t count, leaf, task, first_replicate;
+    uint32_t count, leaf, task;
     double weight_ns;
 };
 
+/* Adds up cells of equal leaf, task and slice. */
+static enum status sum_up(struct host_cells *h)
+{
+    struct keys keys = {0};
+    enum status st = ST_OK;
+
+    for (uint32_t i = 0; i < h->count && st == ST_OK; i++) {
+        const struct profile_cell cell = h->cells[i];
+        uint32_t known = keys.count, number;
+
+        st = keys_put(&keys, (struct key){key_pair(cell.leaf, cell.task), cell.replicate}, &number);
+        if (st == ST_OK && number == known)
+            h->cells[number] = cell; /* at or before i */
+        else if (st == ST_OK) {
+            h->cells[number].samples += cell.samples;
+            h->cells[number].weight_ns += cell.weight_ns;
+        }
+    }
+    h->count = keys.count;
+    h->limit = 2 * h->count > CELLS_GATHERED_MIN ? 2 * h->count : CELLS_GATHERED_MIN;
+    keys_deinit(&keys);
+    return st;
+}
+
+static enum status add_cell(struct host_cells *h, const struct group_in *g, uint32_t slice,
+                            uint32_t samples)
+{
+    enum status st = h->count >= h->limit ? sum_up(h) : ST_OK;
+
+    if (st == ST_OK)
+        st = array_reserve(&h->cells, &h->capacity, h->count, sizeof(*h->cells));
+    if (st == ST_OK)
+        h->cells[h->count++] = (struct profile_cell){.leaf = g->leaf,
+                                                     .task = g->task,
+                                                     .replicate = slice,
+                                                     .samples = samples,
+                                                     .weight_ns = samples * g->weight_ns};
+    return st;
+}
+
 /* Ticks ascend and so do pieces: both are walked once. */
-static enum status add_group(struct collector *c, const struct group_in *g)
+static enum status add_group(struct collector *c, struct host_cells *h, const struct group_in *g)
 {
     enum status st = ST_OK;
     uint32_t i = 0;
@@ -74,18 +117,15 @@ static enum status add_group(struct collector *c, const struct group_in *g)
         if (i == first)
             continue;
         c->coverage.samples += i - first;
-        st = add_cell(c, g->leaf, g->task, g->first_replicate + piece->slice, i - first,
-                      (i - first) * g->weight_ns);
+        st = add_cell(h, g, piece->slice, i - first);
     }
     return st;
 }
 
-static enum status add_samples(struct collector *c, const struct chunk *chunk, uint32_t host)
+static enum status add_samples(struct collector *c, const struct chunk *chunk, struct host_cells *h)
 {
     const struct chunk_samples *s = &chunk->samples;
-    struct group_in g = {.ticks = s->ticks,
-                         .first_replicate = host * c->slices.count,
-                         .weight_ns = chunk_sample_weight(&chunk->info)};
+    struct group_in g = {.ticks = s->ticks, .weight_ns = chunk_sample_weight(&chunk->info)};
     enum status st = ST_OK;
 
     for (uint32_t i = 0; i < s->group_count && st == ST_OK; i++) {
@@ -93,7 +133,7 @@ static enum status add_samples(struct collector *c, const struct chunk *chunk, u
         g.leaf = s->groups[i].leaf;
         g.task = c->tasks.of_thread[s->groups[i].thread];
         if (g.task != PROFILE_NONE)
-            st = add_group(c, &g);
+            st = add_group(c, h, &g);
         g.ticks += g.count;
     }
     return st;
@@ -123,9 +163,9 @@ static enum status add_chunk(struct collector *c, const struct scope_profiler *p
 
     if (st != ST_OK || !(any || p->matches))
         return st;
-    c->host_wanted[p->host] = true;
+    c->hosts[p->host].wanted = true;
     note_chunk(c, &chunk->info);
-    return add_samples(c, chunk, p->host);
+    return add_samples(c, chunk, &c->hosts[p->host]);
 }
 
 static enum status visit_chunk(void *arg, const struct ledger_row *row, struct slice stored)
@@ -174,13 +214,16 @@ static enum status prepare(struct collector *c)
     if (st == ST_OK)
         slices_make(&observed, c->scope.from, c->scope.to, &c->slices);
     spans_deinit(&observed);
-    c->host_wanted = calloc((size_t)c->scope.hosts.count + 1, sizeof(*c->host_wanted));
-    if (c->host_wanted == NULL)
+    c->hosts = calloc((size_t)c->scope.hosts.count + 1, sizeof(*c->hosts));
+    if (c->hosts == NULL)
         return ST_NOMEM;
+    c->host_count = c->scope.hosts.count;
+    for (uint32_t h = 0; h < c->host_count; h++)
+        c->hosts[h].limit = CELLS_GATHERED_MIN;
     for (uint32_t i = 0; i < c->scope.profiler_count; i++) {
         const struct scope_profiler *p = &c->scope.profilers[i];
 
-        c->host_wanted[p->host] |= p->matches && p->wanted.count > 0;
+        c->hosts[p->host].wanted |= p->matches && p->wanted.count > 0;
     }
     return st;
 }
@@ -198,7 +241,7 @@ static enum status sum_host_times(const struct collector *c, struct host_time *t
     for (uint32_t i = 0; i < c->scope.profiler_count && st == ST_OK; i++) {
         const struct scope_profiler *p = &c->scope.profilers[i];
 
-        if (!c->host_wanted[p->host])
+        if (!c->hosts[p->host].wanted)
             continue;
         st = spans_add_all(&times[p->host].wanted, &p->wanted);
         if (st == ST_OK)
@@ -221,7 +264,7 @@ static enum status measure_coverage(struct collector *c, const struct host_time 
     enum status st = ST_OK;
 
     for (uint32_t h = 0; h < c->scope.hosts.count && st == ST_OK; h++) {
-        v->hosts_wanted += c->host_wanted[h];
+        v->hosts_wanted += c->hosts[h].wanted;
         v->hosts_covered += times[h].covered.count > 0;
         wanted += (double)spans_length(&times[h].wanted);
         covered += (double)spans_common(&times[h].wanted, &times[h].covered);
@@ -261,49 +304,59 @@ static enum status number_replicates(const struct collector *c, const struct hos
     return ST_OK;
 }
 
-/* A counting sort of the cells into `out`, by their final replicates. */
-static enum status sort_cells(const struct collector *c, const uint32_t *number,
-                              uint32_t replicate_count, struct profile_cell *out)
+/* Moves a host's cells to their places in the profile, by replicate: a counting sort. */
+static void take_cells(const struct host_cells *h, const uint32_t *number, uint32_t slice_count,
+                       struct profile *p)
 {
-    uint32_t *next = calloc((size_t)replicate_count + 1, sizeof(*next));
+    uint32_t next[PROFILE_SLICES + 1] = {0};
 
-    if (next == NULL)
-        return ST_NOMEM;
-    for (uint32_t i = 0; i < c->keys.count; i++)
-        next[number[c->cells[i].replicate] + 1]++;
-    for (uint32_t r = 0; r < replicate_count; r++)
-        next[r + 1] += next[r];
-    for (uint32_t i = 0; i < c->keys.count; i++) {
-        struct profile_cell cell = c->cells[i];
+    for (uint32_t i = 0; i < h->count; i++)
+        next[h->cells[i].replicate + 1]++;
+    for (uint32_t s = 0; s < slice_count; s++)
+        next[s + 1] += next[s];
+    for (uint32_t i = 0; i < h->count; i++) {
+        struct profile_cell cell = h->cells[i];
+        uint32_t place = p->cell_count + next[cell.replicate]++;
 
         cell.replicate = number[cell.replicate];
-        out[next[cell.replicate]++] = cell;
+        p->cells[place] = cell;
+        p->weight_ns += cell.weight_ns;
+        p->samples += cell.samples;
     }
-    free(next);
+    p->cell_count += h->count;
+}
+
+static enum status hand_over_cells(struct collector *c, const uint32_t *number, struct profile *p)
+{
+    size_t count = 0;
+
+    for (uint32_t h = 0; h < c->scope.hosts.count; h++)
+        count += c->hosts[h].count;
+    if (count > UINT32_MAX)
+        return ST_TOO_BIG;
+    p->cells = calloc(count + 1, sizeof(*p->cells));
+    if (p->cells == NULL)
+        return ST_NOMEM;
+    for (uint32_t h = 0; h < c->scope.hosts.count; h++) {
+        take_cells(&c->hosts[h], number + (size_t)h * c->slices.count, c->slices.count, p);
+        host_cells_deinit(&c->hosts[h]); /* two copies of a big fleet's cells would be many */
+    }
     return ST_OK;
 }
 
-/* Hands over cells, hosts and services; every cell's replicate was observed, since its samples lie
- * in accepted time of a chunk. */
+/* Every cell's replicate was observed, since its samples lie in accepted time of a chunk. */
 static enum status hand_over(struct collector *c, const uint32_t *number, struct profile *p)
 {
-    enum status st;
+    enum status st = hand_over_cells(c, number, p);
 
-    p->tasks = calloc((size_t)c->tasks.keys.count + 1, sizeof(*p->tasks));
-    p->cells = calloc((size_t)c->keys.count + 1, sizeof(*p->cells));
-    if (p->tasks == NULL || p->cells == NULL)
-        return ST_NOMEM;
-    st = sort_cells(c, number, p->replicate_count, p->cells);
     if (st != ST_OK)
         return st;
-    p->cell_count = c->keys.count;
+    p->tasks = calloc((size_t)c->tasks.keys.count + 1, sizeof(*p->tasks));
+    if (p->tasks == NULL)
+        return ST_NOMEM;
     p->task_count = c->tasks.keys.count;
     for (uint32_t i = 0; i < p->task_count; i++)
         p->tasks[i] = tasks_get(&c->tasks, i);
-    for (uint32_t i = 0; i < p->cell_count; i++) {
-        p->weight_ns += p->cells[i].weight_ns;
-        p->samples += p->cells[i].samples;
-    }
     p->host_count = texts_take(&c->scope.hosts, &p->hosts);
     p->service_count = texts_take(&c->tasks.services, &p->services);
     p->inclusion_min = c->inclusion_min;
@@ -354,12 +407,7 @@ enum status profile_collect(struct store_view *v, const struct window *w, struct
         st = finish(&c, out);
     if (st != ST_OK && why[0] == '\0')
         snprintf(why, WINDOW_WHY_MAX, "the samples could not be read: %s", status_text(st));
-    scope_deinit(&c.scope);
-    pieces_deinit(&c.pieces);
-    tasks_deinit(&c.tasks);
-    keys_deinit(&c.keys);
-    free(c.cells);
-    free(c.host_wanted);
+    collector_deinit(&c);
     return st;
 }
 

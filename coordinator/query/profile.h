@@ -54,7 +54,7 @@ struct profile {
     char **hosts; /* owned, like everything below */
     char **services;
     struct profile_task *tasks;
-    struct profile_cell *cells; /* one a leaf, task and replicate with samples; by replicate */
+    struct profile_cell *cells; /* by replicate; a few may share leaf, task and replicate */
     struct profile_replicate *replicates;
     uint32_t host_count, service_count, task_count, cell_count, replicate_count;
     double weight_ns; /* total */

@@ -161,11 +161,38 @@ static int compare_lines(const void *a, const void *b, void *arg)
     return axes_compare(s->axes, x->row, y->row);
 }
 
-static void sort_lines(struct ranker *r, const struct tally *total)
+static void sort_lines(struct ranker *r, uint32_t count, const struct tally *total)
 {
     struct sorting s = {&r->axes, total};
 
-    qsort_r(r->lines, r->line_count, sizeof(*r->lines), compare_lines, &s);
+    qsort_r(r->lines, count, sizeof(*r->lines), compare_lines, &s);
+}
+
+/* Brings the lines that are shown to the front, in order. Names decide between equal weights, and
+ * a fleet has many; so only those that weigh as much as the last one shown are sorted. */
+static enum status order_lines(struct ranker *r, uint32_t shown)
+{
+    double *weights = malloc(((size_t)r->line_count + 1) * sizeof(*weights)), least = 0;
+    uint32_t front = 0;
+
+    if (weights == NULL)
+        return ST_NOMEM;
+    for (uint32_t i = 0; i < r->line_count; i++)
+        weights[i] = r->lines[i].self.weight_ns;
+    qsort(weights, r->line_count, sizeof(*weights), by_value);
+    if (shown > 0)
+        least = weights[r->line_count - shown];
+    free(weights);
+    for (uint32_t i = 0; i < r->line_count; i++) {
+        struct line line = r->lines[i];
+
+        if (line.self.weight_ns < least)
+            continue;
+        r->lines[i] = r->lines[front];
+        r->lines[front++] = line;
+    }
+    sort_lines(r, front, NULL);
+    return ST_OK;
 }
 
 /* Totals of the rows that will be shown. Rows without self are in order of their totals, so once
@@ -183,7 +210,7 @@ static enum status sum_totals(struct ranker *r, const struct profile *p, uint32_
         return ST_OK; /* a stack is wholly of one service, host and thread */
     st = tally_total(&r->axes, p, &r->stacks, r->kept, &r->total);
     if (st == ST_OK && all)
-        sort_lines(r, &r->total);
+        sort_lines(r, r->line_count, &r->total);
     return st;
 }
 
@@ -256,10 +283,11 @@ enum status rank(const struct profile *p, struct symbolizer *s, const struct dic
     if (st == ST_OK)
         st = estimate_lines(&r);
     if (st == ST_OK) {
-        sort_lines(&r, NULL);
         shown = limit == 0 || limit > r.line_count ? r.line_count : limit;
-        st = sum_totals(&r, p, shown);
+        st = order_lines(&r, shown);
     }
+    if (st == ST_OK)
+        st = sum_totals(&r, p, shown);
     if (st == ST_OK)
         st = fill_rows(&r, shown, &ranking);
     ranker_deinit(&r);

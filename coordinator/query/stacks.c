@@ -6,89 +6,123 @@
 #include <string.h>
 
 #include "coordinator/query/array.h"
+#include "coordinator/query/id_map.h"
 
-struct path { /* from a leaf outwards, as dictionary nodes */
-    uint32_t *nodes;
-    uint32_t count, capacity;
+struct builder {
+    struct stacks stacks;
+    struct symbolizer *symbolizer;
+    const struct dictionary *dictionary;
+    uint32_t node_count; /* of the dictionary */
+    struct id_map contexts; /* by node */
+    uint32_t unknown; /* the context of leaves that the dictionary does not have */
+    uint32_t *path; /* nodes from a leaf outwards that have no context yet */
+    uint32_t path_count, path_capacity;
 };
 
-/* Fills the path with what is not yet numbered; *out is the number that it hangs from. */
-static enum status follow(const struct stacks *k, const struct dictionary *d, uint32_t node,
-                          struct path *path, uint32_t *out)
+/* Fills the path with what is not yet numbered; *out is the context that it hangs from. */
+static enum status follow(struct builder *b, uint32_t node, uint32_t *out)
 {
-    path->count = 0;
+    b->path_count = 0;
+    *out = STACKS_NONE;
     while (node != CHUNK_NO_PARENT) {
-        uint32_t known = keys_find(&k->nodes, (struct key){.low = node});
-        uint32_t parent = dictionary_node(d, node).parent;
+        uint32_t parent;
 
-        if (known != KEYS_NONE) {
-            *out = known;
+        *out = id_map_get(&b->contexts, node);
+        if (*out != ID_MAP_NONE)
             return ST_OK;
-        }
-        if (array_reserve(&path->nodes, &path->capacity, path->count, sizeof(*path->nodes)) !=
-            ST_OK)
+        if (array_reserve(&b->path, &b->path_capacity, b->path_count, sizeof(*b->path)) != ST_OK)
             return ST_NOMEM;
-        path->nodes[path->count++] = node;
+        b->path[b->path_count++] = node;
+        parent = dictionary_node(b->dictionary, node).parent;
         node = parent < node ? parent : CHUNK_NO_PARENT; /* never in circles, whatever is stored */
     }
-    *out = STACKS_NONE;
     return ST_OK;
 }
 
-static enum status number(struct stacks *k, struct symbolizer *s, uint32_t frame, uint32_t node,
-                          uint32_t parent, uint32_t *out)
+static enum status number(struct builder *b, uint32_t node, uint32_t frame, uint32_t parent,
+                          uint32_t *out)
 {
-    enum status st = array_reserve(&k->parent, &k->parent_capacity, k->count, sizeof(*k->parent));
+    struct stacks *k = &b->stacks;
+    uint32_t function;
+    enum status st = symbolizer_function(b->symbolizer, frame, &function);
 
     if (st == ST_OK)
+        st = array_reserve(&k->node, &k->node_capacity, k->count, sizeof(*k->node));
+    if (st == ST_OK)
+        st = array_reserve(&k->parent, &k->parent_capacity, k->count, sizeof(*k->parent));
+    if (st == ST_OK)
         st = array_reserve(&k->function, &k->function_capacity, k->count, sizeof(*k->function));
+    if (st != ST_OK)
+        return st;
+    k->node[k->count] = node;
+    k->parent[k->count] = parent;
+    k->function[k->count] = function;
+    *out = k->count++;
+    return ST_OK;
+}
+
+static enum status number_path(struct builder *b, uint32_t leaf, uint32_t *out)
+{
+    uint32_t at;
+    enum status st = follow(b, leaf, &at);
+
+    for (uint32_t i = b->path_count; i > 0 && st == ST_OK; i--) {
+        uint32_t node = b->path[i - 1];
+
+        st = number(b, node, dictionary_node(b->dictionary, node).frame, at, &at);
+        if (st == ST_OK)
+            st = id_map_set(&b->contexts, node, at);
+    }
     if (st == ST_OK)
-        st = symbolizer_function(s, frame, &k->function[k->count]);
-    if (st == ST_OK)
-        st = keys_put(&k->nodes, (struct key){.low = node}, out);
-    if (st == ST_OK)
-        k->parent[k->count++] = parent;
+        *out = at;
     return st;
 }
 
-static enum status add_leaf(struct stacks *k, struct symbolizer *s, const struct dictionary *d,
-                            uint32_t leaf, struct path *path, uint32_t *out)
+/* A sample whose stack is not there is a sample all the same. */
+static enum status number_unknown(struct builder *b, uint32_t *out)
 {
-    uint32_t at;
-    enum status st = follow(k, d, leaf, path, &at);
+    enum status st = ST_OK;
 
-    for (uint32_t i = path->count; i > 0 && st == ST_OK; i--) {
-        uint32_t node = path->nodes[i - 1];
-
-        st = number(k, s, dictionary_node(d, node).frame, node, at, &at);
-    }
-    if (st == ST_OK && at == STACKS_NONE) /* a sample without a stack is a sample all the same */
-        st = number(k, s, CHUNK_NO_PARENT, leaf, STACKS_NONE, &at);
+    if (b->unknown == STACKS_NONE)
+        st = number(b, CHUNK_NO_PARENT, CHUNK_NO_PARENT, STACKS_NONE, &b->unknown);
     if (st == ST_OK)
-        *out = at;
+        *out = b->unknown;
     return st;
 }
 
 enum status stacks_build(const struct profile *p, struct symbolizer *s, const struct dictionary *d,
                          struct stacks *out)
 {
-    struct stacks k = {.of_cell = malloc(((size_t)p->cell_count + 1) * sizeof(*k.of_cell))};
-    struct path path = {0};
-    enum status st = k.of_cell == NULL ? ST_NOMEM : ST_OK;
+    struct builder b = {.symbolizer = s,
+                        .dictionary = d,
+                        .node_count = dictionary_node_count(d),
+                        .unknown = STACKS_NONE};
+    struct stacks *k = &b.stacks;
+    enum status st = ST_OK;
 
-    for (uint32_t i = 0; i < p->cell_count && st == ST_OK; i++)
-        st = add_leaf(&k, s, d, p->cells[i].leaf, &path, &k.of_cell[i]);
-    free(path.nodes);
+    k->of_cell = malloc(((size_t)p->cell_count + 1) * sizeof(*k->of_cell));
+    if (k->of_cell == NULL)
+        st = ST_NOMEM;
+    for (uint32_t i = 0; i < p->cell_count && st == ST_OK; i++) {
+        uint32_t leaf = p->cells[i].leaf;
+
+        if (leaf < b.node_count)
+            st = number_path(&b, leaf, &k->of_cell[i]);
+        else
+            st = number_unknown(&b, &k->of_cell[i]);
+    }
+    id_map_deinit(&b.contexts);
+    free(b.path);
     if (st == ST_OK)
-        *out = k;
+        *out = b.stacks;
     else
-        stacks_deinit(&k);
+        stacks_deinit(&b.stacks);
     return st;
 }
 
 void stacks_deinit(struct stacks *k)
 {
-    keys_deinit(&k->nodes);
+    free(k->node);
     free(k->parent);
     free(k->function);
     free(k->of_cell);

@@ -2,17 +2,16 @@
 #ifndef COORDINATOR_QUERY_STACKS_H
 #define COORDINATOR_QUERY_STACKS_H
 
-#include "coordinator/query/keys.h"
 #include "coordinator/query/profile.h"
 #include "coordinator/query/symbolize.h"
 
 #define STACKS_NONE UINT32_MAX
 
 struct stacks { /* zero-initialised is empty; contexts have dense numbers, callers before callees */
-    struct keys nodes; /* dictionary nodes, by number */
+    uint32_t *node; /* of the dictionary; CHUNK_NO_PARENT: a stack that it does not have */
     uint32_t *parent; /* number; STACKS_NONE: outermost */
     uint32_t *function; /* for symbolizer_get */
-    uint32_t count, parent_capacity, function_capacity;
+    uint32_t count, node_capacity, parent_capacity, function_capacity;
     uint32_t *of_cell; /* the leaf of every cell of the profile */
 };
 

@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "coordinator/query/array.h"
 #include "coordinator/query/demangle.h"
+#include "coordinator/query/id_map.h"
 #include "coordinator/query/keys.h"
 #include "coordinator/query/texts.h"
 
@@ -28,9 +29,10 @@ struct symbolizer {
     struct store_view *view;
     const struct dictionary *dictionary;
     struct texts texts; /* names of functions and binaries */
-    struct keys frames, symbols, identities, binary_ids;
-    uint32_t *of_frame, *of_symbol; /* function, by number in frames and in symbols */
-    uint32_t of_frame_capacity, of_symbol_capacity;
+    struct id_map frames; /* function by frame id */
+    struct keys symbols, identities, binary_ids;
+    uint32_t *of_symbol; /* function, by number in symbols */
+    uint32_t of_symbol_capacity;
     struct binary *binaries; /* by number in binary_ids */
     uint32_t binary_capacity;
     struct function *functions; /* by number in identities */
@@ -56,12 +58,11 @@ void symbolizer_free(struct symbolizer *s)
         return;
     for (uint32_t i = 0; i < s->binary_ids.count; i++)
         symbol_cache_release(s->cache, s->binaries[i].symbols);
-    keys_deinit(&s->frames);
+    id_map_deinit(&s->frames);
     keys_deinit(&s->symbols);
     keys_deinit(&s->identities);
     keys_deinit(&s->binary_ids);
     texts_deinit(&s->texts);
-    free(s->of_frame);
     free(s->of_symbol);
     free(s->binaries);
     free(s->functions);
@@ -234,36 +235,28 @@ static enum status name_text(struct symbolizer *s, const struct chunk_frame *fra
     return intern(s, f, name[0] == '\0' ? "[unnamed]" : name, no_binary, out);
 }
 
-static enum status name_frame(struct symbolizer *s, uint32_t id, uint32_t *out)
-{
-    const struct chunk_frame *frame = dictionary_frame(s->dictionary, id);
-
-    if (frame != NULL && (frame->kind == FRAME_NATIVE || frame->kind == FRAME_KERNEL))
-        return name_address(s, frame, out);
-    return name_text(s, frame, out);
-}
-
 enum status symbolizer_function(struct symbolizer *s, uint32_t frame, uint32_t *out)
 {
-    struct key key = {.low = frame};
-    uint32_t number = keys_find(&s->frames, key), function;
+    const struct chunk_frame *f = dictionary_frame(s->dictionary, frame);
+    uint32_t function;
     enum status st;
 
-    if (number != KEYS_NONE) {
-        *out = s->of_frame[number];
+    if (f == NULL)
+        return name_text(s, NULL, out);
+    function = id_map_get(&s->frames, frame);
+    if (function != ID_MAP_NONE) {
+        *out = function;
         return ST_OK;
     }
-    st = name_frame(s, frame, &function);
+    if (f->kind == FRAME_NATIVE || f->kind == FRAME_KERNEL)
+        st = name_address(s, f, &function);
+    else
+        st = name_text(s, f, &function);
     if (st == ST_OK)
-        st = array_reserve(&s->of_frame, &s->of_frame_capacity, s->frames.count,
-                           sizeof(*s->of_frame));
+        st = id_map_set(&s->frames, frame, function);
     if (st == ST_OK)
-        st = keys_put(&s->frames, key, &number);
-    if (st != ST_OK)
-        return st;
-    s->of_frame[number] = function;
-    *out = function;
-    return ST_OK;
+        *out = function;
+    return st;
 }
 
 const struct function *symbolizer_get(const struct symbolizer *s, uint32_t function)

@@ -12,19 +12,20 @@ struct row_sum {
     uint64_t samples;
     double weight_ns;
     struct replicate_weight *weights; /* ascending */
-    uint32_t weight_count, weight_capacity;
+    uint32_t weight_count;
 };
 
 struct tally { /* zero-initialised is empty */
-    struct row_sum *rows; /* by number; rows the profile does not have are empty */
-    uint32_t count, capacity;
+    struct row_sum *rows; /* by number; rows that the profile does not have are empty */
+    uint32_t count;
+    struct replicate_weight *weights; /* of all rows, one after the other */
 };
 
-/* By the innermost frame. */
-enum status tally_self(struct axes *x, const struct profile *p, const struct stacks *k,
-                       struct tally *out);
 /* Numbers the rows of every frame, those of mere callers too. */
 enum status tally_number_rows(struct axes *x, const struct profile *p, const struct stacks *k);
+/* By the innermost frame. Numbers its rows. */
+enum status tally_self(struct axes *x, const struct profile *p, const struct stacks *k,
+                       struct tally *out);
 /* By any frame, once per stack; only numbered rows for which `kept` is not 0. */
 enum status tally_total(struct axes *x, const struct profile *p, const struct stacks *k,
                         const uint8_t *kept, struct tally *out);

@@ -14,7 +14,7 @@
 #include "common/symtab.h"
 #include "tests/unit/query/history.h"
 
-enum { MAP_BYTES = 1 << 30, GROUPS_MAX = 64, LABELS_IN_CHUNK_MAX = 256 };
+enum { MAP_BYTES = 1 << 30, GROUPS_MAX = 1024, LABELS_IN_CHUNK_MAX = 256 };
 
 struct history {
     char directory[64];

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/query/history.h"
@@ -34,16 +35,17 @@ static double cores(const struct profile *p)
 }
 
 /* A host whose one thread runs all the time, chunk by chunk of 10 s. */
-static struct id128 busy_host(struct history *h, const char *host, const char *labels, double from,
-                              double to)
+static struct id128 busy_host(struct history *h, const char *host, const char *labels, int from,
+                              int to)
 {
     struct id128 profiler = history_profiler(h, host, labels, from, to);
     uint32_t leaf = STACK(h, "main", "work");
-    uint64_t sequence = 1;
 
-    for (double t = from; t < to; t += 10) {
-        struct history_chunk info = {
-            .profiler = profiler, .sequence = sequence++, .from = t, .to = t + 10};
+    for (int t = from; t < to; t += 10) {
+        struct history_chunk info = {.profiler = profiler,
+                                     .sequence = (uint64_t)(t - from) / 10 + 1,
+                                     .from = t,
+                                     .to = t + 10};
 
         CHUNK(h, info, {.leaf = leaf, .count = 1000});
     }
@@ -205,6 +207,41 @@ static void tasks_have_the_service_of_the_process_before_the_hosts(void **state)
     profile_deinit(&p);
 }
 
+/* 70 chunks of a thousand threads: more than is gathered before it is summed up. */
+static void many_chunks_of_a_slice_are_summed_up(void **state)
+{
+    enum { CHUNKS = 70, THREADS = 1000 };
+    static char names[THREADS][16];
+    static struct history_group groups[THREADS];
+    struct history *h = *state;
+    struct id128 p = history_profiler(h, "a", NULL, 0, -1);
+    uint32_t leaf = STACK(h, "main", "work");
+    struct profile profile;
+
+    for (uint32_t i = 0; i < THREADS; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "thread-%u", i);
+        groups[i] = (struct history_group){.leaf = leaf, .count = 1, .thread = names[i]};
+    }
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        struct history_chunk c = {.profiler = p,
+                                  .sequence = i + 1,
+                                  .from = i * 10.0,
+                                  .to = i * 10.0 + 10,
+                                  .groups = groups,
+                                  .group_count = THREADS};
+
+        history_chunk(h, &c);
+    }
+    profile = history_collect(h, 0, CHUNKS * 10, NULL);
+    assert_int_equal(profile.samples, CHUNKS * THREADS);
+    assert_int_equal(profile.task_count, THREADS);
+    assert_near(cores(&profile), 1, 1e-9);
+    assert_true(profile.cell_count < CHUNKS * THREADS);
+    for (uint32_t i = 1; i < profile.cell_count; i++)
+        assert_true(profile.cells[i - 1].replicate <= profile.cells[i].replicate);
+    profile_deinit(&profile);
+}
+
 /* ---- sessions ---- */
 
 static void a_session_has_the_samples_of_its_members_intervals(void **state)
@@ -316,6 +353,7 @@ int main(void)
         CLAIM(rates_and_losses_are_weighed),
         CLAIM(a_selector_asks_hosts_and_processes),
         CLAIM(tasks_have_the_service_of_the_process_before_the_hosts),
+        CLAIM(many_chunks_of_a_slice_are_summed_up),
         CLAIM(a_session_has_the_samples_of_its_members_intervals),
         CLAIM(two_sessions_share_a_profilers_samples),
         CLAIM(a_running_session_is_measured_up_to_its_last_chunk),

@@ -169,7 +169,8 @@ static void a_name_that_explodes_is_left_as_it_is(void **state)
                                    digits[i], digits[i]);
     (void)snprintf(mangled + length, sizeof(mangled) - length, "Evv");
     assert_false(demangle(mangled, text));
-    (void)strcpy(mangled + strlen("_Z1fI1pIiiE") + 2 * strlen("S0_IS1_S1_E"), "Evv");
+    length = strlen("_Z1fI1pIiiE") + 2 * strlen("S0_IS1_S1_E");
+    (void)snprintf(mangled + length, sizeof(mangled) - length, "Evv");
     assert_true(demangle(mangled, text)); /* the same in small */
     assert_non_null(strstr(text, "p<p<p<int, int>, p<int, int> >, p<p<int, int>, p<int, int> > >"));
 }
