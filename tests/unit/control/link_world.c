@@ -9,7 +9,7 @@
 
 #include "common/chunk.h"
 
-enum { PATIENCE_S = 10 };
+enum { PATIENCE_S = 40 };
 
 /* ---- doorbells ---- */
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_S = 10 };
+enum { PATIENCE_S = 40 };
 
 static struct client *client_new(const struct sockaddr *address, socklen_t length)
 {
