@@ -17,7 +17,8 @@
  * and summed up whenever they have doubled, which bounds the memory. */
 struct host_cells {
     struct profile_cell *cells; /* `replicate` is the slice until they are handed over */
-    uint32_t count, capacity, limit; /* limit: sum up before there are more */
+    uint32_t count, capacity;
+    uint32_t limit; /* sum up before there are more */
     bool wanted; /* its labels match, or those of a process that was sampled */
 };
 
@@ -139,6 +140,11 @@ static enum status add_samples(struct collector *c, const struct chunk *chunk, s
     return st;
 }
 
+static uint64_t size_of(int64_t x) /* llabs has none for the smallest of all */
+{
+    return x < 0 ? -(uint64_t)x : (uint64_t)x;
+}
+
 static void note_chunk(struct collector *c, const struct chunk_info *info)
 {
     struct coverage *v = &c->coverage;
@@ -147,7 +153,7 @@ static void note_chunk(struct collector *c, const struct chunk_info *info)
         v->period_min_ns = info->period_ns;
     if (info->period_ns > v->period_max_ns)
         v->period_max_ns = info->period_ns;
-    if (llabs(info->clock_offset_ns) > llabs(v->clock_offset_max_ns))
+    if (size_of(info->clock_offset_ns) > size_of(v->clock_offset_max_ns))
         v->clock_offset_max_ns = info->clock_offset_ns;
     if (info->inclusion < c->inclusion_min)
         c->inclusion_min = info->inclusion;

@@ -421,6 +421,14 @@ struct store_view *history_view(struct history *h)
     return h->view;
 }
 
+struct store_view *history_own_view(struct history *h)
+{
+    struct store_view *v;
+
+    assert_int_equal(store_view_open(h->store, &v), ST_OK);
+    return v;
+}
+
 const struct dictionary *history_dictionary(struct history *h)
 {
     return store_view_dictionary(history_view(h));

@@ -85,6 +85,7 @@ void history_chunk(struct history *h, const struct history_chunk *c);
 /* Snapshot, dictionary and a fresh symbolizer of what was written so far; until history next
  * changes. */
 struct store_view *history_view(struct history *h);
+struct store_view *history_own_view(struct history *h); /* the caller closes it */
 const struct dictionary *history_dictionary(struct history *h);
 struct symbolizer *history_symbolizer(struct history *h);
 struct symbol_cache *history_cache(struct history *h);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -236,6 +237,60 @@ static void a_table_that_is_not_there_is_asked_for_again(void **state)
     symbol_cache_release(history_cache(h), e);
 }
 
+enum { THREADS = 4, TURNS = 200 };
+
+struct worker {
+    pthread_t thread;
+    struct symbol_cache *cache;
+    struct store_view *view;
+    struct build_id ids[2];
+    uint32_t wrong;
+};
+
+static void *hold_and_look(void *arg)
+{
+    struct worker *w = arg;
+
+    for (int i = 0; i < TURNS; i++) {
+        struct symbol_cache_entry *e = NULL;
+        const char *name;
+
+        if (symbol_cache_hold(w->cache, w->view, &w->ids[i % 2], &e) != ST_OK) {
+            w->wrong++;
+            continue;
+        }
+        name = symtab_find(symbol_cache_table(e), 0x15);
+        w->wrong += name == NULL || strcmp(name, i % 2 == 0 ? "even" : "odd") != 0;
+        symbol_cache_release(w->cache, e);
+    }
+    return NULL;
+}
+
+/* The cache has room for nothing that is not held, so that tables come and go all the time. */
+static void threads_share_tables(void **state)
+{
+    struct history *h = *state;
+    struct worker workers[THREADS];
+    struct build_id even = binary_id(h, "/even+0x1"), odd = binary_id(h, "/odd+0x1");
+    struct symbol_cache *c;
+
+    SYMBOLS(h, "/even", {0x10, 0x10, "even"});
+    SYMBOLS(h, "/odd", {0x10, 0x10, "odd"});
+    assert_int_equal(symbol_cache_new(0, &c), ST_OK);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.cache = c, .ids = {even, odd}};
+        workers[i].view = history_own_view(h);
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, hold_and_look, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_int_equal(workers[i].wrong, 0);
+        store_view_close(workers[i].view);
+    }
+    assert_int_equal(symbol_cache_read_counters(c).bytes, 0);
+    symbol_cache_free(c);
+}
+
 int main(void)
 {
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -254,6 +309,7 @@ int main(void)
         CLAIM(equal_tables_are_decoded_once),
         CLAIM(the_least_recently_used_table_goes_first),
         CLAIM(a_table_that_is_not_there_is_asked_for_again),
+        CLAIM(threads_share_tables),
     };
 
     return cmocka_run_group_tests_name("symbolize", tests, NULL, NULL);
