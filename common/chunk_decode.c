@@ -354,7 +354,7 @@ static enum status unpack(struct slice packed, struct blob *plain)
 {
     if (packed.length > CHUNK_PACKED_MAX)
         return ST_TOO_BIG;
-    return decompress(packed, CHUNK_PLAIN_MAX, plain);
+    return decompress_blob(packed, CHUNK_PLAIN_MAX, plain);
 }
 
 enum status chunk_decode(struct slice bytes, enum chunk_form form, struct chunk *out,

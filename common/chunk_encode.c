@@ -234,7 +234,7 @@ enum status chunk_encode(const struct chunk *c, enum chunk_form form, struct blo
     put_chunk(w, c, form);
     st = wire_writer_status(w);
     if (st == ST_OK)
-        st = compress(wire_writer_bytes(w), &packed);
+        st = compress_blob(wire_writer_bytes(w), &packed);
     if (st == ST_OK && packed.length > CHUNK_PACKED_MAX)
         st = ST_TOO_BIG;
     if (st != ST_OK)

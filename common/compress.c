@@ -22,7 +22,7 @@ static uint8_t *shrink(uint8_t *bytes, size_t length)
     return smaller != NULL ? smaller : bytes;
 }
 
-enum status compress(struct slice plain, struct blob *out)
+enum status compress_blob(struct slice plain, struct blob *out)
 {
     enum status st = ST_NOMEM;
     size_t bound = ZSTD_compressBound(plain.length);
@@ -75,7 +75,7 @@ static enum status plain_length(struct slice packed, size_t limit, size_t *out)
     return ST_OK;
 }
 
-enum status decompress(struct slice packed, size_t limit_bytes, struct blob *out)
+enum status decompress_blob(struct slice packed, size_t limit_bytes, struct blob *out)
 {
     size_t length;
     uint8_t *bytes;

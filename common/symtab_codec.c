@@ -54,7 +54,7 @@ enum status symtab_encode(const struct symtab *t, struct blob *out)
     put_symbols(w, t);
     st = wire_writer_status(w);
     if (st == ST_OK)
-        st = compress(wire_writer_bytes(w), &packed);
+        st = compress_blob(wire_writer_bytes(w), &packed);
     if (st == ST_OK && packed.length > SYMTAB_PACKED_MAX)
         st = ST_TOO_BIG;
     if (st != ST_OK)
@@ -151,7 +151,7 @@ enum status symtab_decode(struct slice bytes, struct symtab *out)
     enum status st = ST_TOO_BIG;
 
     if (bytes.length <= SYMTAB_PACKED_MAX)
-        st = decompress(bytes, SYMTAB_PLAIN_MAX, &plain);
+        st = decompress_blob(bytes, SYMTAB_PLAIN_MAX, &plain);
     if (st == ST_OK)
         st = decode_plain(blob_slice(&plain), &t);
     if (st == ST_OK) {

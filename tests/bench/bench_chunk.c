@@ -66,7 +66,7 @@ static void zstd_pack(struct subject *s)
 {
     struct blob b;
 
-    require(compress(blob_slice(&s->plain), &b));
+    require(compress_blob(blob_slice(&s->plain), &b));
     blob_deinit(&b);
 }
 
@@ -74,7 +74,7 @@ static void zstd_unpack(struct subject *s)
 {
     struct blob b;
 
-    require(decompress(blob_slice(&s->packed), CHUNK_PLAIN_MAX, &b));
+    require(decompress_blob(blob_slice(&s->packed), CHUNK_PLAIN_MAX, &b));
     blob_deinit(&b);
 }
 
@@ -128,7 +128,7 @@ static void run(const char *name, enum chunk_form form, struct subject *s)
 {
     s->form = form;
     require(chunk_encode(&s->chunk, form, &s->packed));
-    require(decompress(blob_slice(&s->packed), CHUNK_PLAIN_MAX, &s->plain));
+    require(decompress_blob(blob_slice(&s->packed), CHUNK_PLAIN_MAX, &s->plain));
     s->copy = malloc(s->plain.length);
     if (s->copy == NULL)
         require(ST_NOMEM);

@@ -47,7 +47,7 @@ static void write_plain_seed(const char *target, unsigned number, int first, str
 {
     struct blob plain = {0};
 
-    if (decompress(blob_slice(packed), CHUNK_PLAIN_MAX, &plain) != ST_OK)
+    if (decompress_blob(blob_slice(packed), CHUNK_PLAIN_MAX, &plain) != ST_OK)
         abort();
     write_seed(target, number, first, blob_slice(&plain));
     blob_deinit(&plain);

@@ -32,7 +32,7 @@ static void the_plain_bytes_are_the_golden_ones(void **state)
     struct blob packed = encode(&c, CHUNK_WIRE), plain = {0};
 
     (void)state;
-    assert_int_equal(decompress(blob_slice(&packed), CHUNK_PLAIN_MAX, &plain), ST_OK);
+    assert_int_equal(decompress_blob(blob_slice(&packed), CHUNK_PLAIN_MAX, &plain), ST_OK);
     assert_true(hex_equal(blob_slice(&plain), golden_chunk_plain));
     blob_deinit(&plain);
     blob_deinit(&packed);
@@ -56,7 +56,7 @@ static void the_stored_form_is_the_golden_one_without_its_dictionary(void **stat
             golden.length - (size_t)(samples - golden.bytes));
     golden.length -= (size_t)(samples - dictionary);
 
-    assert_int_equal(decompress(blob_slice(&packed), CHUNK_PLAIN_MAX, &plain), ST_OK);
+    assert_int_equal(decompress_blob(blob_slice(&packed), CHUNK_PLAIN_MAX, &plain), ST_OK);
     assert_int_equal(plain.length, golden.length);
     assert_memory_equal(plain.bytes, golden.bytes, golden.length);
     blob_deinit(&golden);

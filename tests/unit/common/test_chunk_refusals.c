@@ -22,7 +22,7 @@ static enum status decode_plain(struct slice plain, enum chunk_form form, struct
     struct blob packed = {0};
     enum status st;
 
-    assert_int_equal(compress(plain, &packed), ST_OK);
+    assert_int_equal(compress_blob(plain, &packed), ST_OK);
     st = chunk_decode(blob_slice(&packed), form, out, why);
     blob_deinit(&packed);
     return st;
@@ -282,7 +282,7 @@ static void a_bomb_or_a_giant_is_refused_unopened(void **state)
     struct chunk_info chunk_info;
 
     (void)state;
-    assert_int_equal(compress((struct slice){zeros, CHUNK_PLAIN_MAX + 1}, &packed), ST_OK);
+    assert_int_equal(compress_blob((struct slice){zeros, CHUNK_PLAIN_MAX + 1}, &packed), ST_OK);
     assert_int_equal(chunk_decode(blob_slice(&packed), CHUNK_WIRE, &c, NULL), ST_TOO_BIG);
     assert_int_equal(chunk_decode_info(blob_slice(&packed), &chunk_info), ST_TOO_BIG);
     assert_int_equal(
@@ -299,11 +299,11 @@ static void the_info_alone_is_read_as_strictly(void **state)
     struct chunk_info chunk_info = {.sequence = 99};
 
     (void)state;
-    assert_int_equal(compress(blob_slice(&bad), &packed), ST_OK);
+    assert_int_equal(compress_blob(blob_slice(&bad), &packed), ST_OK);
     assert_int_equal(chunk_decode_info(blob_slice(&packed), &chunk_info), ST_INVALID);
     assert_int_equal(chunk_info.sequence, 99);
     blob_deinit(&packed);
-    assert_int_equal(compress((struct slice){good.bytes, good.length - 1}, &packed), ST_OK);
+    assert_int_equal(compress_blob((struct slice){good.bytes, good.length - 1}, &packed), ST_OK);
     assert_int_equal(chunk_decode_info(blob_slice(&packed), &chunk_info), ST_INVALID);
     blob_deinit(&packed);
     blob_deinit(&bad);

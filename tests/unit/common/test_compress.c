@@ -21,7 +21,7 @@ static struct blob packed_poem(void)
 {
     struct blob packed = {0};
 
-    assert_int_equal(compress(slice_of(poem, sizeof(poem)), &packed), ST_OK);
+    assert_int_equal(compress_blob(slice_of(poem, sizeof(poem)), &packed), ST_OK);
     return packed;
 }
 
@@ -31,7 +31,7 @@ static void bytes_survive(void **state)
 
     (void)state;
     assert_true(packed.length < sizeof(poem));
-    assert_int_equal(decompress(blob_slice(&packed), sizeof(poem), &plain), ST_OK);
+    assert_int_equal(decompress_blob(blob_slice(&packed), sizeof(poem), &plain), ST_OK);
     assert_int_equal(plain.length, sizeof(poem));
     assert_memory_equal(plain.bytes, poem, sizeof(poem));
     blob_deinit(&plain);
@@ -44,8 +44,8 @@ static void nothing_survives_too(void **state)
     struct blob packed = {0}, plain = {0};
 
     (void)state;
-    assert_int_equal(compress(slice_of("", 0), &packed), ST_OK);
-    assert_int_equal(decompress(blob_slice(&packed), 0, &plain), ST_OK);
+    assert_int_equal(compress_blob(slice_of("", 0), &packed), ST_OK);
+    assert_int_equal(decompress_blob(blob_slice(&packed), 0, &plain), ST_OK);
     assert_int_equal(plain.length, 0);
     blob_deinit(&plain);
     blob_deinit(&packed);
@@ -56,7 +56,7 @@ static void a_frame_over_the_limit_is_refused(void **state)
     struct blob packed = packed_poem(), plain = {0};
 
     (void)state;
-    assert_int_equal(decompress(blob_slice(&packed), sizeof(poem) - 1, &plain), ST_TOO_BIG);
+    assert_int_equal(decompress_blob(blob_slice(&packed), sizeof(poem) - 1, &plain), ST_TOO_BIG);
     assert_null(plain.bytes);
     blob_deinit(&packed);
 }
@@ -68,9 +68,9 @@ static void a_bomb_is_refused_by_its_claim(void **state)
     struct blob packed = {0}, plain = {0};
 
     (void)state;
-    assert_int_equal(compress(slice_of(zeros, BOMB), &packed), ST_OK);
+    assert_int_equal(compress_blob(slice_of(zeros, BOMB), &packed), ST_OK);
     assert_true(packed.length < 8192);
-    assert_int_equal(decompress(blob_slice(&packed), BOMB - 1, &plain), ST_TOO_BIG);
+    assert_int_equal(decompress_blob(blob_slice(&packed), BOMB - 1, &plain), ST_TOO_BIG);
     blob_deinit(&packed);
     free(zeros);
 }
@@ -82,7 +82,7 @@ static void a_claim_that_no_frame_of_its_length_can_keep_is_refused(void **state
     struct blob plain = {0};
 
     (void)state;
-    assert_int_equal(decompress(slice_of(liar, sizeof(liar)), 512 << 20, &plain), ST_INVALID);
+    assert_int_equal(decompress_blob(slice_of(liar, sizeof(liar)), 512 << 20, &plain), ST_INVALID);
     assert_null(plain.bytes);
 }
 
@@ -93,7 +93,8 @@ static void a_frame_without_a_size_is_refused(void **state)
     struct blob plain = {0};
 
     (void)state;
-    assert_int_equal(decompress(slice_of(sizeless, sizeof(sizeless)), 100, &plain), ST_INVALID);
+    assert_int_equal(decompress_blob(slice_of(sizeless, sizeof(sizeless)), 100, &plain),
+                     ST_INVALID);
 }
 
 static void a_skippable_frame_is_refused(void **state)
@@ -102,7 +103,8 @@ static void a_skippable_frame_is_refused(void **state)
     struct blob plain = {0};
 
     (void)state;
-    assert_int_equal(decompress(slice_of(skippable, sizeof(skippable)), 100, &plain), ST_INVALID);
+    assert_int_equal(decompress_blob(slice_of(skippable, sizeof(skippable)), 100, &plain),
+                     ST_INVALID);
 }
 
 static void every_truncation_is_refused(void **state)
@@ -111,7 +113,7 @@ static void every_truncation_is_refused(void **state)
 
     (void)state;
     for (size_t length = 0; length < packed.length; length++)
-        assert_int_equal(decompress(slice_of(packed.bytes, length), 1000, &plain), ST_INVALID);
+        assert_int_equal(decompress_blob(slice_of(packed.bytes, length), 1000, &plain), ST_INVALID);
     assert_null(plain.bytes);
     blob_deinit(&packed);
 }
@@ -123,7 +125,7 @@ static void every_flipped_bit_is_refused(void **state)
     (void)state;
     for (size_t bit = 0; bit < 8 * packed.length; bit++) {
         packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        if (decompress(blob_slice(&packed), 1000, &plain) == ST_OK) {
+        if (decompress_blob(blob_slice(&packed), 1000, &plain) == ST_OK) {
             /* A header bit may change how the frame is laid out, never what it says. */
             assert_memory_equal(plain.bytes, poem, sizeof(poem));
             blob_deinit(&plain);
@@ -141,8 +143,8 @@ static void two_frames_or_trailing_bytes_are_refused(void **state)
     (void)state;
     memcpy(twice, packed.bytes, packed.length);
     memcpy(twice + packed.length, packed.bytes, packed.length);
-    assert_int_equal(decompress(slice_of(twice, 2 * packed.length), 1000, &plain), ST_INVALID);
-    assert_int_equal(decompress(slice_of(twice, packed.length + 1), 1000, &plain), ST_INVALID);
+    assert_int_equal(decompress_blob(slice_of(twice, 2 * packed.length), 1000, &plain), ST_INVALID);
+    assert_int_equal(decompress_blob(slice_of(twice, packed.length + 1), 1000, &plain), ST_INVALID);
     free(twice);
     blob_deinit(&packed);
 }

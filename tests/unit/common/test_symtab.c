@@ -123,7 +123,7 @@ static void the_bytes_are_the_golden_ones(void **state)
 
     (void)state;
     assert_int_equal(symtab_encode(&t, &packed), ST_OK);
-    assert_int_equal(decompress(blob_slice(&packed), 1000, &plain), ST_OK);
+    assert_int_equal(decompress_blob(blob_slice(&packed), 1000, &plain), ST_OK);
     assert_true(hex_equal(blob_slice(&plain), golden));
     blob_deinit(&plain);
     blob_deinit(&packed);
@@ -135,7 +135,7 @@ static enum status decode_plain(struct slice plain, struct symtab *out)
     struct blob packed = {0};
     enum status st;
 
-    assert_int_equal(compress(plain, &packed), ST_OK);
+    assert_int_equal(compress_blob(plain, &packed), ST_OK);
     st = symtab_decode(blob_slice(&packed), out);
     blob_deinit(&packed);
     return st;
