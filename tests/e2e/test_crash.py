@@ -19,6 +19,11 @@ def agent_count(process):
     return count
 
 
+def chunk_count(process):
+    """Chunks that the agent has said to be in its spool, whole: a file there may still be in the making."""
+    return sum(chunks for chunks, _ in agent_count(process).values())
+
+
 class Crash(unittest.TestCase):
     def setUp(self):
         self.fleet = self.enterContext(Fleet(["h1", "h2"]))
@@ -68,8 +73,8 @@ class Crash(unittest.TestCase):
         # The coordinator goes first, so that the next chunk stays in the agent's spool.
         first_agent = self.fleet.agents["h1"]
         self.fleet.coordinator.kill()
-        spool = os.path.join(self.fleet.directory, "spool-h1")
-        wait_for("a chunk in the spool", lambda: os.listdir(spool), 30)
+        spooled = chunk_count(first_agent)
+        wait_for("one more chunk in the spool", lambda: chunk_count(first_agent) > spooled, 30)
         first_agent.kill()
         killed_at = time.monotonic()
         self.fleet.start_coordinator()
@@ -98,8 +103,9 @@ class Crash(unittest.TestCase):
         self.fleet.coordinator.kill()
         spools = [os.path.join(self.fleet.directory, f"spool-{h}") for h in self.fleet.hosts]
         # A minute is six windows: each agent has as many chunks to keep.
+        enough = {agent: chunk_count(agent) + 6 for agent in self.fleet.agents.values()}
         wait_for("a minute's chunks in every spool",
-                 lambda: all(len(os.listdir(s)) >= 6 for s in spools), 90)
+                 lambda: all(chunk_count(agent) >= n for agent, n in enough.items()), 90)
         self.fleet.start_coordinator()
         wait_for("the agents to be back", self.fleet.all_connected)
         self.fleet.wait_session(session)

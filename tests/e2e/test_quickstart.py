@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -13,7 +14,16 @@ from fleet import TOP, main, wait_for
 QUICKSTART = os.path.join(TOP, "quickstart")
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 class Quickstart(unittest.TestCase):
+    def setUp(self):
+        os.environ["FLEETPROF_PORT"] = str(free_port())
+
     def test_once_prints_the_ranking_and_ends(self):
         done = subprocess.run([QUICKSTART, "--once"], capture_output=True, text=True, timeout=400)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
