@@ -177,7 +177,8 @@ static void print_ledger(struct cli *c, const struct options *o, const struct js
     ledger_counters(g, total);
     grid_print(g, c->out, &c->screen);
     grid_free(g);
-    fputs("Samples: expected = delivered + idle + skipped + lost. Uncovered: wanted time without a "
+    fputs("Samples, of whole chunks: expected = delivered + idle + skipped + lost. Uncovered: "
+          "wanted time without a "
           "chunk. \"...\": more may come.\n",
           c->out);
 }
