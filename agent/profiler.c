@@ -133,6 +133,30 @@ static struct agent_cost cost_of(const struct agent_cost *now, const struct agen
     };
 }
 
+/* Returns what is still over. */
+static uint64_t take_off(struct ledger *l, uint64_t *from, uint64_t over)
+{
+    uint64_t part = over < *from ? over : *from;
+
+    *from -= part;
+    l->expected -= part;
+    return over - part;
+}
+
+/* After a stall the window is shorter than the time since the last cut, and less can lie in it.
+ * What is over was before it: idle time first, losses last. The coordinator counts that time as
+ * uncovered. */
+static void fit_ledger(struct chunk_info *info)
+{
+    struct ledger *l = &info->ledger;
+    uint64_t over = since(l->expected, chunk_expected_max(info));
+
+    over = take_off(l, &l->idle, over);
+    over = take_off(l, &l->skipped, over);
+    for (unsigned i = 0; i < LOSS_KINDS; i++)
+        over = take_off(l, &l->lost[i], over);
+}
+
 /* ---- cutting ---- */
 
 static struct chunk_info info_of(const struct profiler *p, const struct profiler_now *now,
@@ -177,6 +201,7 @@ enum status profiler_cut(struct profiler *p, const struct profiler_now *now, boo
     if (!final && mono_since(now->mono, p->start.mono) == 0)
         return ST_NOT_FOUND;
     c.info = info_of(p, now, final);
+    fit_ledger(&c.info);
     st = aggregate_take(p->aggregate, c.info.start, c.info.end, &c);
     if (st == ST_OK)
         st = chunk_encode(&c, CHUNK_WIRE, &packed);

@@ -35,6 +35,11 @@ enum {
     CHUNK_SAMPLES_MAX = 1 << 20, /* 512 CPUs x 199 Hz x 10 s */
     CHUNK_DEPTH_MAX = 512, /* frames in a stack: 127 user, 127 kernel, and room */
     CHUNK_TICK_NS = 100000, /* resolution of a sample's time */
+    CHUNK_CPUS_MAX = 8192, /* the most that Linux can be built for */
+    /* What a CPU chunk's ledger may expect: SLACK x cpus x window / period + SPARE. CPUs come and
+     * go within a window, and samples wait in the kernel while a short window is cut. */
+    CHUNK_EXPECTED_SLACK = 2,
+    CHUNK_EXPECTED_SPARE = 1000, /* samples */
 };
 #define CHUNK_WINDOW_MAX_NS (600 * NS_PER_S)
 #define CHUNK_PERIOD_MAX_NS (600 * NS_PER_S)
@@ -147,13 +152,18 @@ struct wall chunk_wall_end(const struct chunk_info *info);
 /* ns that one sample stands for: period / inclusion x (delivered + lost) / delivered. */
 double chunk_sample_weight(const struct chunk_info *info);
 
+/* The most samples that the window can be expected to hold, of info within the limits above.
+ * Without bound off CPU: any number of threads wait at once. */
+uint64_t chunk_expected_max(const struct chunk_info *info);
+
 /* ST_TOO_BIG: over CHUNK_PLAIN_MAX, CHUNK_PACKED_MAX or a table's limit; ST_INVALID: breaks a rule
  * that chunk_decode checks. CHUNK_STORED leaves the dictionary out. `out` owns its bytes. */
 enum status chunk_encode(const struct chunk *c, enum chunk_form form, struct blob *out);
 
 /* Decodes and checks everything: limits, every index, ascending ticks within the window, counts
- * that add up, delivered = samples. ST_INVALID, ST_TOO_BIG, ST_UNSUPPORTED (newer layout); `out` is
- * untouched then, and `why` (static text, may be NULL) names the rule broken. */
+ * that add up, a ledger that balances and can be, delivered = samples. ST_INVALID, ST_TOO_BIG,
+ * ST_UNSUPPORTED (newer layout); `out` is untouched then, and `why` (static text, may be NULL)
+ * names the rule broken. */
 enum status chunk_decode(struct slice bytes, enum chunk_form form, struct chunk *out,
                          const char **why);
 

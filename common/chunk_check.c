@@ -22,6 +22,36 @@ static enum status over_limit(const char **why, const char *rule)
 
 /* ---- info ---- */
 
+uint64_t chunk_expected_max(const struct chunk_info *info)
+{
+    uint64_t window_ns = mono_since(info->end, info->start);
+
+    if (info->event != EVENT_CPU)
+        return UINT64_MAX;
+    /* At most 2 x 8192 x 600e9: fits. */
+    return (uint64_t)CHUNK_EXPECTED_SLACK * info->cpus * window_ns / info->period_ns +
+           CHUNK_EXPECTED_SPARE;
+}
+
+/* Takes each part off what is left, so that no sum can wrap. */
+static bool ledger_balances(const struct ledger *l)
+{
+    const uint64_t parts[] = {l->delivered, l->idle, l->skipped};
+    uint64_t left = l->expected;
+
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i] > left)
+            return false;
+        left -= parts[i];
+    }
+    for (unsigned i = 0; i < LOSS_KINDS; i++) {
+        if (l->lost[i] > left)
+            return false;
+        left -= l->lost[i];
+    }
+    return left == 0;
+}
+
 enum status chunk_info_check(const struct chunk_info *info, const char **why)
 {
     enum event event;
@@ -42,6 +72,12 @@ enum status chunk_info_check(const struct chunk_info *info, const char **why)
         return broken(why, "a period is from 1 ns to 600 s");
     if (!(info->inclusion >= CHUNK_INCLUSION_MIN && info->inclusion <= 1))
         return broken(why, "an inclusion probability is from 1e-6 to 1");
+    if (info->cpus > CHUNK_CPUS_MAX)
+        return broken(why, "a host has at most 8192 CPUs");
+    if (!ledger_balances(&info->ledger))
+        return broken(why, "a ledger balances: expected = delivered + idle + skipped + lost");
+    if (info->ledger.expected > chunk_expected_max(info))
+        return broken(why, "a ledger expects no more than its CPUs, window and period allow");
     return ST_OK;
 }
 

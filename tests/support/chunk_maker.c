@@ -38,7 +38,7 @@ static void make_info(struct chunk_info *info, uint32_t samples, struct rng *rng
     info->event = EVENT_CPU;
     info->period_ns = NS_PER_S / 99;
     info->inclusion = 1.0 / (1 + rng_below(rng, 4));
-    info->cpus = 1 + rng_below(rng, 64);
+    info->cpus = 1 + samples / 990 + rng_below(rng, 64); /* enough to take them in 10 s */
     info->ledger = (struct ledger){
         .expected = samples + 100, .delivered = samples, .idle = 97, .lost = {[LOSS_RING] = 3}};
     info->cost = (struct agent_cost){.user_ns = rng_u64(rng) >> 30, .bpf_runs = samples};

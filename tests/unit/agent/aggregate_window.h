@@ -48,13 +48,15 @@ static inline struct chunk take(struct aggregate *a)
                                .end = end,
                                .event = EVENT_CPU,
                                .period_ns = NS_PER_S / 99,
-                               .inclusion = 1}};
+                               .inclusion = 1,
+                               .cpus = CHUNK_CPUS_MAX}};
     struct chunk seen;
     struct blob bytes = {0};
     const char *why = NULL;
 
     assert_int_equal(aggregate_take(a, start, end, &c), ST_OK);
     c.info.ledger.delivered = c.samples.sample_count;
+    c.info.ledger.expected = c.samples.sample_count;
     assert_int_equal(chunk_encode(&c, CHUNK_WIRE, &bytes), ST_OK);
     assert_int_equal(chunk_decode(blob_slice(&bytes), CHUNK_WIRE, &seen, &why), ST_OK);
     blob_deinit(&bytes);

@@ -345,6 +345,29 @@ static void a_window_that_cannot_be_packed_is_told_of_in_the_next(void **state)
 }
 
 /* Over any counters: each chunk balances, and over the run nothing is told twice or not at all. */
+static void after_a_stall_the_ledger_fits_the_longest_window(void **state)
+{
+    struct profiler *p = new_profiler(true);
+    struct profiler_now now = world_after(10 * CHUNK_WINDOW_MAX_NS);
+    struct chunk_info info;
+
+    (void)state;
+    add_samples(p, 5);
+    now.counters.skipped += 1000 * 1000;
+    now.counters.lost[LOSS_RING] += 1000 * 1000;
+    info = cut(p, &now, false);
+    assert_int_equal(mono_since(info.end, info.start), CHUNK_WINDOW_MAX_NS);
+    assert_int_equal(info.ledger.delivered, 5);
+    assert_int_equal(info.ledger.idle, 0);
+    assert_int_equal(info.ledger.expected, chunk_expected_max(&info));
+    assert_int_equal(info.sequence, 1);
+
+    now.mono.ns += NS_PER_S;
+    info = cut(p, &now, true);
+    assert_int_equal(ledger_lost(&info.ledger), 0);
+    profiler_free(p);
+}
+
 static void the_ledger_balances_at_random(void **state)
 {
     struct rng rng = rng_new();
@@ -359,16 +382,18 @@ static void the_ledger_balances_at_random(void **state)
 
         for (uint32_t window = 0; window < 20; window++) {
             uint32_t good = rng_below(&rng, 50), broken = rng_below(&rng, 3);
+            uint64_t length;
 
             add_samples(p, good);
             add_broken_samples(p, broken);
             added += good;
             refused += broken;
-            now.mono.ns += 1 + rng_below(&rng, 2000000000);
-            now.counters.clock_ns += rng_u64(&rng) >> (20 + rng_below(&rng, 40));
+            length = 1 + rng_below(&rng, 2000000000);
+            now.mono.ns += length;
+            now.counters.clock_ns += rng_u64(&rng) % (2 * length + 1);
             now.counters.skipped += rng_below(&rng, 100);
             for (unsigned i = 0; i < LOSS_KINDS; i++)
-                now.counters.lost[i] += rng_u64(&rng) >> (24 + rng_below(&rng, 40));
+                now.counters.lost[i] += rng_below(&rng, 100);
             info = cut(p, &now, false);
             ledger_add(&total, &info.ledger);
             if (rng_below(&rng, 4) == 0)
@@ -400,6 +425,7 @@ int main(void)
         cmocka_unit_test(the_cost_is_of_the_window_and_gauges_are_as_they_are),
         cmocka_unit_test(counters_that_start_over_count_nothing),
         cmocka_unit_test(a_window_that_cannot_be_packed_is_told_of_in_the_next),
+        cmocka_unit_test(after_a_stall_the_ledger_fits_the_longest_window),
         cmocka_unit_test(the_ledger_balances_at_random),
     };
 

@@ -211,6 +211,7 @@ static void a_chunk_without_samples_survives(void **state)
     struct chunk c = golden_chunk(), empty = {.info = c.info};
 
     (void)state;
+    empty.info.ledger.expected -= empty.info.ledger.delivered;
     empty.info.ledger.delivered = 0;
     round_trip(&empty, CHUNK_WIRE);
     round_trip(&empty, CHUNK_STORED);

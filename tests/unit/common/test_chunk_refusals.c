@@ -78,6 +78,32 @@ static void a_lying_delivered_count_is_refused(void **state)
     assert_patch("0205 03 cd0186", "02cfffffffffffffffff 03 cd0186", ST_INVALID);
 }
 
+static void a_ledger_that_does_not_balance_is_refused(void **state)
+{
+    (void)state;
+    assert_patch("0d85 01cd0190", "0d85 01cd0191", ST_INVALID);
+    assert_patch("0d85 01cd0190", "0d85 01cd018f", ST_INVALID);
+    assert_patch("0595 0100020000", "0595 cf1000000000000000 00020000", ST_INVALID);
+    /* Parts whose sum wraps to what is expected. */
+    assert_patch("03cd0186 0402 0595 0100020000", "03cd0186 0402 0595 cfffffffffffffffff 02020000",
+                 ST_INVALID);
+    assert_patch("03cd0186 0402", "03cfffffffffffffffff 04cd0189", ST_INVALID);
+}
+
+/* 4 CPUs for 10 s at 99 Hz: twice that and 1000 is 8920. Of these all but 10 are idle. */
+static void a_ledger_that_expects_what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    assert_patch("0d85 01cd0190 0205 03cd0186", "0d85 01cd22d7 0205 03cd22cd", ST_OK);
+    assert_patch("0d85 01cd0190 0205 03cd0186", "0d85 01cd22d8 0205 03cd22ce", ST_OK);
+    assert_patch("0d85 01cd0190 0205 03cd0186", "0d85 01cd22d9 0205 03cd22cf", ST_INVALID);
+    assert_patch("0d85 01cd0190 0205 03cd0186 0402 0595 0100020000",
+                 "0d85 01cf1000000000000008 0205 0300 0400 0595 cf1000000000000003 00000000",
+                 ST_INVALID);
+    assert_patch("0c04 0d85", "0ccd2000 0d85", ST_OK);
+    assert_patch("0c04 0d85", "0ccd2001 0d85", ST_INVALID); /* more CPUs than Linux can have */
+}
+
 static void counts_that_do_not_add_up_are_refused(void **state)
 {
     (void)state;
@@ -314,6 +340,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lying_delivered_count_is_refused),
+        cmocka_unit_test(a_ledger_that_does_not_balance_is_refused),
+        cmocka_unit_test(a_ledger_that_expects_what_cannot_be_is_refused),
         cmocka_unit_test(counts_that_do_not_add_up_are_refused),
         cmocka_unit_test(ticks_outside_the_window_are_refused),
         cmocka_unit_test(indexes_outside_their_tables_are_refused),

@@ -161,7 +161,8 @@ static struct put chunk_at(struct id128 profiler, uint64_t sequence, uint64_t st
                                  .inclusion = 1,
                                  .cpus = 2};
     p.info.ledger.delivered = sequence;
-    p.info.ledger.expected = 2 * sequence;
+    p.info.ledger.idle = sequence;
+    p.info.ledger.expected = 2 * sequence + 3;
     p.info.ledger.lost[LOSS_SPOOL] = 3;
     p.info.cost.rss_bytes = 4096;
     return p;
