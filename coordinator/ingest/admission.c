@@ -60,6 +60,21 @@ static enum status check_window(struct verdict v, const struct profiler_record *
     return ST_OK;
 }
 
+/* A gap in the sequences counts as missing chunks: a number from nowhere must not make one. */
+static enum status check_sequence(struct verdict v, const struct profiler_record *r,
+                                  const struct chunk_info *info, struct wall now)
+{
+    uint64_t age_ns = now.ns > r->assigned.ns ? now.ns - r->assigned.ns : 0;
+    uint64_t most = age_ns / INGEST_CHUNK_NS_MIN + INGEST_SEQUENCE_SPARE;
+
+    if (info->sequence > most)
+        return refuse(v, REFUSAL_MALFORMED,
+                      "sequence %" PRIu64 " of a profiler that was assigned %" PRIu64
+                      " s ago: at most %" PRIu64,
+                      info->sequence, age_ns / NS_PER_S, most);
+    return ST_OK;
+}
+
 enum status admission_check(struct store_txn *t, const struct chunk_info *info, const char *host,
                             struct wall now, enum refusal_reason *reason,
                             char text[INGEST_TEXT_MAX])
@@ -82,6 +97,8 @@ enum status admission_check(struct store_txn *t, const struct chunk_info *info, 
     st = check_owner(v, &record, info, host);
     if (st == ST_OK)
         st = check_window(v, &record, info, now);
+    if (st == ST_OK)
+        st = check_sequence(v, &record, info, now);
     profiler_record_deinit(&record);
     return st;
 }

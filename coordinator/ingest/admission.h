@@ -1,5 +1,6 @@
 /* admission - whether a chunk is its sender's to give: known profiler, its host, its incarnation,
- * its event, a window within the profiler's life. Writer thread. */
+ * its event, a window within the profiler's life, a sequence that it can have reached. Writer
+ * thread. */
 #ifndef COORDINATOR_INGEST_ADMISSION_H
 #define COORDINATOR_INGEST_ADMISSION_H
 

@@ -24,6 +24,10 @@ enum {
 };
 /* How far a window may lie outside [profiler assigned, now]: clock offsets are estimates. */
 #define INGEST_CLOCK_SLACK_NS (3600 * NS_PER_S)
+/* A profiler cuts a few chunks a second at most, so its sequence cannot be above one for each of
+ * these since its assignment, and a spare number that covers its first moments. */
+#define INGEST_CHUNK_NS_MIN (100 * NS_PER_MS)
+#define INGEST_SEQUENCE_SPARE 1000
 
 struct ingest; /* opaque */
 

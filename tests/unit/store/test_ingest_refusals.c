@@ -116,6 +116,26 @@ static void a_window_outside_of_its_profilers_life_is_refused(void **state)
     chunk_deinit(&c);
 }
 
+static void a_sequence_that_cannot_have_been_reached_is_refused(void **state)
+{
+    const uint64_t most =
+        (WORLD_NOW - WORLD_ASSIGNED) / INGEST_CHUNK_NS_MIN + INGEST_SEQUENCE_SPARE;
+    struct ingest_world *w = *state;
+    struct chunk c = world_chunk(w, 1);
+    struct outcome o;
+
+    c.info.sequence = UINT64_MAX;
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_MALFORMED, "sequence 18446744073709551615");
+    c.info.sequence = most + 1;
+    o = world_offer(w, WORLD_HOST, &c);
+    assert_refused(w, &o, REFUSAL_MALFORMED, "at most 7000");
+    assert_nothing_stored(w);
+    c.info.sequence = most;
+    assert_int_equal(world_offer(w, WORLD_HOST, &c).result.status, ST_OK);
+    chunk_deinit(&c);
+}
+
 static void what_is_no_chunk_is_refused_and_leaves_nothing(void **state)
 {
     enum { TRIES = 200, NOISE = 4096 };
@@ -176,6 +196,7 @@ int main(void)
         world_test(a_chunk_of_another_agent_life_is_refused),
         world_test(a_chunk_of_another_event_is_refused),
         world_test(a_window_outside_of_its_profilers_life_is_refused),
+        world_test(a_sequence_that_cannot_have_been_reached_is_refused),
         world_test(what_is_no_chunk_is_refused_and_leaves_nothing),
         world_test(what_is_over_the_limit_is_not_copied),
     };
