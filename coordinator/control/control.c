@@ -1,6 +1,7 @@
 /* control - the control plane hears the agents. See control.h, and control_state.h for the rest. */
 #include "coordinator/control/control.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,12 @@ static enum status check_hello(const struct hello *h, struct labels *labels,
 {
     enum status st = ST_INVALID;
 
+    if (h->plan_revision > CONTROL_REVISION_MAX) {
+        snprintf(why, CONTROL_WHY_MAX,
+                 "hello of host \"%.64s\": plan revision %" PRIu64 " is above 2^62", h->host,
+                 h->plan_revision);
+        return st;
+    }
     if (h->host[0] != '\0' && h->incarnation != 0)
         st = labels_copy(&h->labels, labels);
     if (st == ST_OK)

@@ -23,6 +23,8 @@ enum {
     CONTROL_ENDED_MAX = 10000, /* ended ones that are listed; older ones are in the store alone */
     CONTROL_WHY_MAX = 256,
 };
+/* The highest plan revision that an agent may come with: those that follow it do not wrap. */
+#define CONTROL_REVISION_MAX (UINT64_C(1) << 62)
 #define CONTROL_HEARTBEAT_NS (10 * NS_PER_S)
 /* Silence after which an agent counts as away. */
 #define CONTROL_IDLE_NS (3 * CONTROL_HEARTBEAT_NS)

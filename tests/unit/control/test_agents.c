@@ -34,6 +34,23 @@ static void a_newer_connection_of_a_host_replaces_the_older(void **state)
     assert_int_equal(control_read_counters(w->control).replaced, 1);
 }
 
+static void a_revision_that_none_could_follow_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct hello h = {.host = "web-1", .incarnation = 1, .plan_revision = CONTROL_REVISION_MAX + 1};
+    char why[CONTROL_WHY_MAX] = "";
+
+    assert_int_equal(control_hello(w->control, world_link(1), &h, w->now, w->wall, why),
+                     ST_INVALID);
+    assert_non_null(strstr(why, "plan revision 4611686018427387905"));
+    assert_int_equal(control_read_counters(w->control).connected, 0);
+    says_hello(
+        w, 1,
+        (struct hello_of){.host = "web-1", .incarnation = 1, .revision = CONTROL_REVISION_MAX});
+    starts(w, "", 99, 60);
+    assert_true(said_to(w, 1)->plan.revision > CONTROL_REVISION_MAX);
+}
+
 static void silence_by_the_time_of_receipt_closes_a_connection(void **state)
 {
     struct world *w = *state;
@@ -278,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         world_test(a_newer_connection_of_a_host_replaces_the_older),
+        world_test(a_revision_that_none_could_follow_is_refused),
         world_test(silence_by_the_time_of_receipt_closes_a_connection),
         world_test(any_message_is_a_sign_of_life),
         world_test(acknowledgements_count_once_and_only_for_what_was_sent),
