@@ -18,13 +18,19 @@ struct reporter {
     uint32_t *cpus; /* of the last chunk */
 };
 
+/* What chunks say comes from other machines: a sum that does not fit stays at the top. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 static void add_cost(struct agent_cost *to, const struct agent_cost *c)
 {
-    to->user_ns += c->user_ns;
-    to->system_ns += c->system_ns;
-    to->bpf_ns += c->bpf_ns;
-    to->bpf_runs += c->bpf_runs;
-    to->bytes_sent += c->bytes_sent;
+    to->user_ns = add(to->user_ns, c->user_ns);
+    to->system_ns = add(to->system_ns, c->system_ns);
+    to->bpf_ns = add(to->bpf_ns, c->bpf_ns);
+    to->bpf_runs = add(to->bpf_runs, c->bpf_runs);
+    to->bytes_sent = add(to->bytes_sent, c->bytes_sent);
     to->rss_bytes = c->rss_bytes > to->rss_bytes ? c->rss_bytes : to->rss_bytes;
     to->kernel_map_bytes =
         c->kernel_map_bytes > to->kernel_map_bytes ? c->kernel_map_bytes : to->kernel_map_bytes;
@@ -79,9 +85,11 @@ static uint64_t count_missing(const struct scope *s, const struct profiler_recor
     uint64_t first = begins || q->first == 0 ? 1 : q->first;
     uint64_t last = ends && record->last_sequence > q->last ? record->last_sequence : q->last;
 
+    uint64_t numbers = last < first ? 0 : add(last - first, 1);
+
     if (l->chunks == 0 && !(begins && ends))
         return 0; /* not known which */
-    return last - first + 1 > l->chunks ? last - first + 1 - l->chunks : 0;
+    return numbers > l->chunks ? numbers - l->chunks : 0;
 }
 
 static enum status finish_line(struct store_view *v, const struct reporter *r, uint32_t i,
@@ -132,10 +140,10 @@ static enum status finish(struct store_view *v, struct reporter *r, struct ledge
         out->line_count++;
         st = finish_line(v, r, i, l);
         ledger_add(&out->total, &l->ledger);
-        out->missing_chunks += l->missing_chunks;
-        out->uncovered_ns += l->uncovered_ns;
+        out->missing_chunks = add(out->missing_chunks, l->missing_chunks);
+        out->uncovered_ns = add(out->uncovered_ns, l->uncovered_ns);
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the line owns its host, and `out` the line */
-        out->uncovered_samples += l->uncovered_samples;
+        out->uncovered_samples = add(out->uncovered_samples, l->uncovered_samples);
     }
     if (st == ST_OK)
         qsort(out->lines, out->line_count, sizeof(*out->lines), by_host_and_time);

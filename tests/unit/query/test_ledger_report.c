@@ -113,6 +113,20 @@ static void chunks_missing_at_either_end_are_known_once_the_end_is(void **state)
     ledger_report_deinit(&r);
 }
 
+static void what_is_missing_stays_at_the_top_and_does_not_wrap(void **state)
+{
+    struct history *h = *state;
+    struct ledger_report r;
+
+    history_end(h, host_with(h, "a", (uint64_t[]){1}, 1, false), 60, UINT64_MAX);
+    history_end(h, host_with(h, "b", (uint64_t[]){1}, 1, false), 60, UINT64_MAX);
+    r = report_of_a_minute(h);
+    assert_int_equal(r.line_count, 2);
+    assert_int_equal(r.lines[0].missing_chunks, UINT64_MAX - 1);
+    assert_int_equal(r.missing_chunks, UINT64_MAX);
+    ledger_report_deinit(&r);
+}
+
 static void a_host_without_any_chunk_has_a_line(void **state)
 {
     struct history *h = *state;
@@ -198,6 +212,7 @@ int main(void)
         CLAIM(a_whole_history_misses_nothing),
         CLAIM(a_gap_is_a_missing_chunk_and_uncovered_time),
         CLAIM(chunks_missing_at_either_end_are_known_once_the_end_is),
+        CLAIM(what_is_missing_stays_at_the_top_and_does_not_wrap),
         CLAIM(a_host_without_any_chunk_has_a_line),
         CLAIM(a_window_within_sees_the_final_chunk_past_it),
         CLAIM(a_session_asks_for_its_intervals_only),
