@@ -7,7 +7,9 @@
 struct profiler {
     struct profiler_options options;
     struct aggregate *aggregate; /* of the open window */
-    struct profiler_now start; /* of the open window */
+    struct profiler_now
+        start; /* of the open window; its counters are those of the last cut tried */
+    struct mono cut; /* when it was tried last */
     struct agent_cost told; /* what the agent had cost when the last chunk was cut */
     uint64_t period_ns;
     uint64_t sequence; /* of the last chunk cut */
@@ -28,6 +30,7 @@ enum status profiler_new(const struct profiler_options *options, const struct pr
         goto out;
     p->options = *options;
     p->start = *now;
+    p->cut = now->mono;
     p->told = now->cost;
     p->period_ns = options->item.period_ns;
 
@@ -78,7 +81,7 @@ void profiler_add(struct profiler *p, const struct resolved_sample *sample)
 
 bool profiler_is_due(const struct profiler *p, struct mono now)
 {
-    return mono_since(now, p->start.mono) >= p->options.item.chunk_ns;
+    return mono_since(now, p->cut) >= p->options.item.chunk_ns;
 }
 
 void profiler_set_period(struct profiler *p, uint64_t period_ns)
@@ -183,9 +186,12 @@ static struct chunk_info info_of(const struct profiler *p, const struct profiler
     };
 }
 
-/* The window's samples are gone: the next chunk says so. */
-static void carry_over(struct profiler *p, const struct ledger *l)
+/* The window's samples are gone: the next chunk says so, and reaches back over it, so that what its
+ * samples stand for is spread over the time that they stand for. */
+static void carry_over(struct profiler *p, const struct ledger *l,
+                       const struct sample_counters *now)
 {
+    p->start.counters = *now;
     p->untold = *l;
     p->untold.lost[LOSS_TABLE] += l->delivered;
     p->untold.delivered = 0;
@@ -205,11 +211,12 @@ enum status profiler_cut(struct profiler *p, const struct profiler_now *now, boo
     st = aggregate_take(p->aggregate, c.info.start, c.info.end, &c);
     if (st == ST_OK)
         st = chunk_encode(&c, CHUNK_WIRE, &packed);
-    p->start = *now;
+    p->cut = now->mono;
     if (st != ST_OK) {
-        carry_over(p, &c.info.ledger);
+        carry_over(p, &c.info.ledger, &now->counters);
         goto out;
     }
+    p->start = *now;
     p->told = now->cost;
     p->untold = (struct ledger){0};
     p->sequence++;

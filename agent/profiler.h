@@ -56,8 +56,8 @@ bool profiler_is_due(const struct profiler *p, struct mono now);
 
 /* Ends the window at now->mono and begins the next there. `out` owns the packed chunk;
  * `out_samples` is what it holds. On failure the window's samples are gone; they are counted as
- * LOSS_TABLE in the next chunk. A window of no length that is not final gives ST_NOT_FOUND and no
- * chunk. */
+ * LOSS_TABLE in the next chunk, which reaches back over the window. A window of no length that is
+ * not final gives ST_NOT_FOUND and no chunk. */
 enum status profiler_cut(struct profiler *p, const struct profiler_now *now, bool final,
                          struct blob *out, uint32_t *out_samples);
 

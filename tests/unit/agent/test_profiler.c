@@ -324,6 +324,8 @@ static void a_window_that_cannot_be_packed_is_told_of_in_the_next(void **state)
     assert_null(untouched.bytes);
     assert_int_equal(profiler_sequence(p), 0);
     assert_int_equal(profiler_samples(p), 0);
+    assert_false(profiler_is_due(p, mono_after(now.mono, WINDOW_NS - 1)));
+    assert_true(profiler_is_due(p, mono_after(now.mono, WINDOW_NS)));
 
     profiler_set_period(p, PERIOD_NS);
     add_samples(p, 5);
@@ -331,7 +333,8 @@ static void a_window_that_cannot_be_packed_is_told_of_in_the_next(void **state)
     now.counters.clock_ns += NS_PER_S;
     info = cut(p, &now, false);
     assert_int_equal(info.sequence, 1);
-    assert_int_equal(info.start.ns, begin.mono.ns + WINDOW_NS);
+    assert_int_equal(info.start.ns, begin.mono.ns); /* reaches back over the failed window */
+    assert_int_equal(info.wall_start.ns, begin.wall.ns);
     assert_int_equal(info.ledger.delivered, 5);
     assert_int_equal(info.ledger.lost[LOSS_TABLE], 40);
     assert_int_equal(info.ledger.lost[LOSS_RING], 2);
