@@ -40,11 +40,6 @@ enum status plan_accept(struct plan_state *s, const struct plan *p, struct mono 
     return ST_OK;
 }
 
-void plan_forget_revision(struct plan_state *s)
-{
-    s->revision = 0;
-}
-
 const struct plan_wish *plan_wanted(const struct plan_state *s, enum event event, struct mono now)
 {
     for (uint32_t i = 0; i < s->wish_count; i++)

@@ -26,10 +26,6 @@ struct plan_state { /* zero-initialised: nothing wanted, revision 0 */
  * changed. ST_INVALID: an item's period or window is out of range; nothing changed. */
 enum status plan_accept(struct plan_state *s, const struct plan *p, struct mono now);
 
-/* A new connection may be to a coordinator whose revisions begin anew: forget the number, keep the
- * wishes. */
-void plan_forget_revision(struct plan_state *s);
-
 /* The wish for an event that has not passed its deadline; NULL: none. Until s changes. */
 const struct plan_wish *plan_wanted(const struct plan_state *s, enum event event, struct mono now);
 

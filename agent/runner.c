@@ -247,11 +247,6 @@ enum status runner_apply(struct runner *r, const struct plan *p, const struct mo
     return ST_OK;
 }
 
-void runner_forget_revision(struct runner *r)
-{
-    plan_forget_revision(&r->plan);
-}
-
 uint64_t runner_revision(const struct runner *r)
 {
     return r->plan.revision;

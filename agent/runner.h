@@ -38,7 +38,6 @@ void runner_free(struct runner *r); /* NULL is fine. Samples not yet cut are gon
 
 /* As plan_accept; then does it. */
 enum status runner_apply(struct runner *r, const struct plan *p, const struct moment *now);
-void runner_forget_revision(struct runner *r); /* before a hello to a new connection */
 uint64_t runner_revision(const struct runner *r);
 
 /* Drains the source, cuts what is due, ends what has passed its deadline. About each 100 ms. */

@@ -76,20 +76,6 @@ static void a_plan_replaces_the_one_before(void **state)
     assert_int_equal(s.revision, 2);
 }
 
-static void a_forgotten_revision_keeps_the_wishes_and_lets_any_plan_in(void **state)
-{
-    struct plan_state s = {0};
-    struct plan p = one_item(9), anew = one_item(1);
-
-    (void)state;
-    assert_int_equal(plan_accept(&s, &p, now), ST_OK);
-    plan_forget_revision(&s);
-    assert_non_null(plan_wanted(&s, EVENT_CPU, now));
-    anew.items[0].remaining_ns = 5 * NS_PER_S;
-    assert_int_equal(plan_accept(&s, &anew, now), ST_OK);
-    assert_null(plan_wanted(&s, EVENT_CPU, mono_after(now, 5 * NS_PER_S)));
-}
-
 static void one_item_out_of_range_spoils_the_plan(void **state)
 {
     static const struct {
@@ -166,7 +152,6 @@ int main(void)
         cmocka_unit_test(a_deadline_past_all_time_does_not_wrap),
         cmocka_unit_test(repeats_and_older_revisions_change_nothing),
         cmocka_unit_test(a_plan_replaces_the_one_before),
-        cmocka_unit_test(a_forgotten_revision_keeps_the_wishes_and_lets_any_plan_in),
         cmocka_unit_test(one_item_out_of_range_spoils_the_plan),
         cmocka_unit_test(more_items_than_a_plan_holds_are_refused),
         cmocka_unit_test(an_unknown_event_is_kept_for_whoever_refuses_it),
