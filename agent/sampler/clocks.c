@@ -218,8 +218,11 @@ enum status clocks_follow_cpus(struct clocks *c)
     for (uint32_t i = c->count; i-- > 0;) /* backwards: the last one fills a gap */
         if (!cpus_contain(now, c->events[i].cpu))
             remove_clock(c, i);
-    if (c->period_ns != 0)
+    if (c->period_ns != 0) {
         st = cover_online(c);
+        if (c->count < now->count)
+            c->online.count = 0; /* one has no clock yet: try again at the next call */
+    }
 out:
     free(now);
     return st;
