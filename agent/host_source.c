@@ -189,15 +189,15 @@ static void read_counters(struct source *base, struct sample_counters *out, stru
 /* ---- symbols ---- */
 
 struct symbol_file { /* data of a symbol_job: one of the two */
-    const struct kernel_symbols *kernel;
-    int fd;
+    struct kernel_image image; /* the kernel's */
+    int fd; /* an ELF file's; -1: the kernel */
 };
 
 static enum status read_symbols(struct symbol_job *job, struct symtab *out)
 {
     const struct symbol_file *f = job->data;
 
-    return f->kernel != NULL ? kernel_symtab(f->kernel, out) : elf_symbols(f->fd, out);
+    return f->fd < 0 ? kernel_symtab(f->image, out) : elf_symbols(f->fd, out);
 }
 
 static void close_symbols(struct symbol_job *job)
@@ -221,7 +221,7 @@ static enum status open_symbols(struct source *base, const struct build_id *id,
         return ST_NOMEM;
     f->fd = -1;
     if (build_id_equal(id, kernel_build_id(s->kernel)))
-        f->kernel = s->kernel;
+        f->image = kernel_image(s->kernel);
     else
         st = processes_open_binary(s->processes, id, &f->fd);
     if (st != ST_OK) {

@@ -21,13 +21,9 @@ enum {
     REFRESH_PAUSE_MAX = 64, /* calls of kernel_symbols_refresh between two fruitless readings */
 };
 
-struct image { /* the core kernel's code; start 0: addresses are hidden */
-    uint64_t start, end;
-};
-
 struct kernel_symbols {
     struct build_id id;
-    struct image image;
+    struct kernel_image image;
     struct symtab movable; /* by address: modules, BPF programs, trampolines */
     const char *degraded; /* NULL: all is well */
     bool missed; /* an address was unknown since the last reading */
@@ -86,7 +82,7 @@ static enum status each_symbol(enum status (*visit)(void *arg, const struct kall
 }
 
 struct reading { /* of all of kallsyms */
-    struct image image;
+    struct kernel_image image;
     uint64_t text_end; /* where a kernel without data symbols ends */
     struct symtab movable;
 };
@@ -228,7 +224,7 @@ enum status kernel_symbols_refresh(struct kernel_symbols *k)
 }
 
 struct core_reading {
-    struct image image;
+    struct kernel_image image;
     struct symtab table;
 };
 
@@ -242,12 +238,17 @@ static enum status read_core(void *arg, const struct kallsym *s)
     return symtab_add(&r->table, s->address - r->image.start, 0, s->name);
 }
 
-enum status kernel_symtab(const struct kernel_symbols *k, struct symtab *out)
+struct kernel_image kernel_image(const struct kernel_symbols *k)
 {
-    struct core_reading r = {.image = k->image};
+    return k->image;
+}
+
+enum status kernel_symtab(struct kernel_image image, struct symtab *out)
+{
+    struct core_reading r = {.image = image};
     enum status st = ST_OK;
 
-    if (k->image.start != 0)
+    if (image.start != 0)
         st = each_symbol(read_core, &r);
     if (st == ST_OK) {
         symtab_sort(&r.table);

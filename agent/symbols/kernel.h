@@ -13,6 +13,10 @@
 
 struct kernel_symbols; /* opaque */
 
+struct kernel_image { /* the core kernel's code; start 0: addresses are hidden */
+    uint64_t start, end;
+};
+
 struct kernel_frame {
     bool in_image;
     uint64_t offset; /* in_image: from _text; else the address itself */
@@ -28,8 +32,10 @@ struct kernel_frame kernel_resolve(struct kernel_symbols *k, uint64_t address);
 /* Reads the addresses of modules and BPF programs again if one was unknown since the last reading;
  * cheap otherwise. Call it once a window. Names given out before are gone after it. */
 enum status kernel_symbols_refresh(struct kernel_symbols *k);
-/* The core image's functions by offset from _text, read anew; empty when addresses are hidden. */
-enum status kernel_symtab(const struct kernel_symbols *k, struct symtab *out);
+struct kernel_image kernel_image(const struct kernel_symbols *k);
+/* Any thread. The image's functions by offset from _text, read anew; empty when addresses are
+ * hidden. */
+enum status kernel_symtab(struct kernel_image image, struct symtab *out);
 const char *kernel_degraded(const struct kernel_symbols *k); /* NULL: all is well */
 
 #endif

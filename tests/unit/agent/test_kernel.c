@@ -77,7 +77,7 @@ static void code_of_the_core_image_is_an_offset_with_a_name_in_its_table(void **
     frame = kernel_resolve(k, schedule + 4);
     assert_true(frame.in_image);
     assert_true(frame.offset == schedule + 4 - text);
-    assert_int_equal(kernel_symtab(k, &t), ST_OK);
+    assert_int_equal(kernel_symtab(kernel_image(k), &t), ST_OK);
     assert_string_equal(symtab_find(&t, frame.offset), "schedule");
     symtab_deinit(&t);
     kernel_symbols_close(k);
@@ -111,7 +111,8 @@ static int open_as_nobody(void)
     if (kernel_degraded(k) == NULL)
         return 0;
     if (kernel_resolve(k, UINT64_C(0xffffffff81000000)).in_image ||
-        kernel_build_id(k)->length == 0 || kernel_symtab(k, &t) != ST_OK || t.count != 0)
+        kernel_build_id(k)->length == 0 || kernel_symtab(kernel_image(k), &t) != ST_OK ||
+        t.count != 0)
         return 2;
     kernel_symbols_close(k);
     return 1;
