@@ -234,6 +234,10 @@ class OneHost(unittest.TestCase):
         agents = wait_for("the agent", self.connected)
         self.assertEqual(agents[0]["host"], "web-1")
         self.assertEqual(agents[0]["labels"]["service"], "a: #b")
+        # Something must be on a CPU, and in the kernel: an idle host rightly has an empty profile.
+        busy = Process("busy", self.host.enter("dd", "if=/dev/zero", "of=/dev/null", "bs=64k"),
+                       self.host.directory)
+        self.addCleanup(busy.kill)
         self.fleetprof("start", "service=a: #b", "--for", "2s", "--wait", "--json")
         rows = json.loads(self.fleetprof("top", "--session", "last", "--json"))["rows"]
         self.assertTrue(rows, agent.log())
