@@ -93,9 +93,9 @@ static uint32_t believable(struct resolver *r, const struct sample *s)
 
 static const char *cut_mark(const struct sample *s, uint32_t believed)
 {
-    if (believed < s->user_count || s->stop == ABI_STOP_UNREADABLE)
+    if (believed < s->user_count || s->end == WALK_UNREADABLE)
         return MARK_UNREADABLE;
-    return s->stop == ABI_STOP_MAX ? MARK_TRUNCATED : NULL;
+    return s->end == WALK_TRUNCATED ? MARK_TRUNCATED : NULL;
 }
 
 static void resolve_user(struct resolver *r, const struct sample *s)

@@ -76,7 +76,7 @@ static __always_inline void describe_task(struct abi_sample *s)
 /* Fills in both stacks; the length of the frames in bytes. */
 static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx, struct abi_sample *s)
 {
-    struct unwound user = {0, ABI_STOP_NONE};
+    struct unwound user = {0, WALK_NONE};
     long kernel_bytes = bpf_get_stack(ctx, s->frames, FRAMES_BYTES, 0);
     int failed = kernel_bytes < 0 && (ctx->regs.cs & USER_MODE_RING) != USER_MODE_RING;
     __u32 kernel_frames = 0;
@@ -95,7 +95,7 @@ static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx, str
         count(ABI_COUNTER_STACK_FAILED);
     s->kernel_frames = kernel_frames;
     s->user_frames = user.frames;
-    s->stop = user.stop;
+    s->end = user.end;
     return (kernel_frames + user.frames) * sizeof(__u64);
 }
 

@@ -13,7 +13,7 @@
 
 struct unwound {
     __u32 frames;
-    __u32 stop; /* enum abi_stop */
+    __u32 end; /* enum walk_end */
 };
 
 #define USER_ADDRESS_END 0x800000000000ull /* code lies below, five-level page tables or not */
@@ -31,7 +31,7 @@ static __always_inline int could_be_code(__u64 address)
 static __always_inline struct unwound unwind_user(struct bpf_perf_event_data *ctx, __u64 *frames)
 {
     long bytes = bpf_get_stack(ctx, frames, ABI_FRAMES_MAX * sizeof(__u64), BPF_F_USER_STACK);
-    struct unwound walk = {0, ABI_STOP_UNREADABLE};
+    struct unwound walk = {0, WALK_UNREADABLE};
     __u64 outermost;
     __u32 last;
 
@@ -40,14 +40,14 @@ static __always_inline struct unwound unwind_user(struct bpf_perf_event_data *ct
     walk.frames = (__u32)bytes / sizeof(__u64);
     last = walk.frames - 1;
     if (last >= ABI_FRAMES_MAX - 1) {
-        walk.stop = ABI_STOP_MAX;
+        walk.end = WALK_TRUNCATED;
         return walk;
     }
     outermost = frames[last];
     if (!could_be_code(outermost))
         walk.frames = last;
     if (walk.frames > 1 && (could_be_code(outermost) || outermost == 0))
-        walk.stop = ABI_STOP_END;
+        walk.end = WALK_ROOT;
     return walk;
 }
 

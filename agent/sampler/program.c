@@ -145,7 +145,7 @@ static uint64_t all_map_memory(const struct program *p)
 static bool record_is_whole(const struct abi_sample *s, size_t size)
 {
     return size >= sizeof(*s) && s->kernel_frames <= ABI_FRAMES_MAX &&
-           s->user_frames <= ABI_FRAMES_MAX && s->stop < ABI_STOPS &&
+           s->user_frames <= ABI_FRAMES_MAX && s->end < WALK_ENDS &&
            size >= sizeof(*s) + (s->kernel_frames + s->user_frames) * sizeof(s->frames[0]);
 }
 
@@ -163,7 +163,7 @@ static int on_record(void *arg, void *data, size_t size)
         .pid = s->pid,
         .tid = s->tid,
         .cpu = s->cpu,
-        .stop = s->stop,
+        .end = s->end,
         .kernel_thread = (s->flags & ABI_KERNEL_THREAD) != 0,
         .kernel = (const uint64_t *)s->frames,
         .kernel_count = s->kernel_frames,

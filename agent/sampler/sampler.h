@@ -33,7 +33,7 @@ struct sample { /* lent for the call that passes it */
     struct mono time;
     uint64_t cgroup;
     uint32_t pid, tid, cpu;
-    enum abi_stop stop;
+    enum walk_end end;
     bool kernel_thread;
     char comm[ABI_COMM_BYTES];
     const uint64_t *kernel, *user; /* addresses, innermost first */

@@ -40,20 +40,20 @@ static int drop(void **state)
     return drop_table(state);
 }
 
-static struct sample sample_of(const uint64_t *user, uint32_t count, enum abi_stop stop)
+static struct sample sample_of(const uint64_t *user, uint32_t count, enum walk_end end)
 {
     return (struct sample){.time = {now_ns},
                            .pid = PARENT,
                            .tid = PARENT + 9,
-                           .stop = stop,
+                           .end = end,
                            .comm = "worker",
                            .user = user,
                            .user_count = count};
 }
 
-static struct resolved_sample resolve_user(const uint64_t *user, uint32_t count, enum abi_stop stop)
+static struct resolved_sample resolve_user(const uint64_t *user, uint32_t count, enum walk_end end)
 {
-    const struct sample s = sample_of(user, count, stop);
+    const struct sample s = sample_of(user, count, end);
 
     return resolve(&resolver, &s);
 }
@@ -85,7 +85,7 @@ static void native_frames_are_offsets_in_their_files_outermost_first(void **stat
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(user, 3, ABI_STOP_END);
+    r = resolve_user(user, 3, WALK_ROOT);
     assert_int_equal(r.frame_count, 3);
     expect_native(&r.frames[0], 1, 0x10);
     expect_native(&r.frames[1], 1, 0x456);
@@ -107,7 +107,7 @@ static void the_offset_of_the_mapping_in_its_file_counts(void **state)
                                   .file_offset = 0x3000,
                                   .build_id = {.length = 20, .bytes = {7}},
                                   .path = "/no/such/other"});
-    r = resolve_user(user, 1, ABI_STOP_END);
+    r = resolve_user(user, 1, WALK_ROOT);
     expect_native(&r.frames[0], 7, 0x3010);
 }
 
@@ -118,7 +118,7 @@ a_call_in_the_last_instruction_belongs_to_the_code_before_the_return_address(voi
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(user, 2, ABI_STOP_END);
+    r = resolve_user(user, 2, WALK_ROOT);
     assert_int_equal(r.frame_count, 2);
     expect_native(&r.frames[0], 1, 0xfff);
     expect_native(&r.frames[1], 2, 0);
@@ -131,7 +131,7 @@ static void anonymous_executable_memory_is_jit_code(void **state)
 
     (void)state;
     map_file(PARENT, 0x600000, 0, "//anon");
-    r = resolve_user(user, 2, ABI_STOP_END);
+    r = resolve_user(user, 2, WALK_ROOT);
     assert_int_equal(r.frame_count, 2);
     expect_named(&r.frames[1], "[jit]");
 }
@@ -143,7 +143,7 @@ static void code_in_a_file_that_cannot_be_read_has_its_name_and_offset(void **st
 
     (void)state;
     map_file(PARENT, 0x600000, 0, "/no/such/secret");
-    r = resolve_user(user, 1, ABI_STOP_END);
+    r = resolve_user(user, 1, WALK_ROOT);
     expect_named(&r.frames[0], "secret+0x10");
 }
 
@@ -155,13 +155,13 @@ static void a_cut_is_marked_at_the_cut_end(void **state)
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(user, 2, ABI_STOP_MAX);
+    r = resolve_user(user, 2, WALK_TRUNCATED);
     assert_int_equal(r.frame_count, 3);
     expect_mark(&r.frames[0], MARK_TRUNCATED);
-    r = resolve_user(user, 2, ABI_STOP_UNREADABLE);
+    r = resolve_user(user, 2, WALK_UNREADABLE);
     assert_int_equal(r.frame_count, 3);
     expect_mark(&r.frames[0], MARK_UNREADABLE);
-    r = resolve_user(user, 2, ABI_STOP_END);
+    r = resolve_user(user, 2, WALK_ROOT);
     assert_int_equal(r.frame_count, 2);
 }
 
@@ -171,7 +171,7 @@ static void a_walk_is_believed_up_to_where_it_leaves_the_code(void **state)
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(user, 4, ABI_STOP_END);
+    r = resolve_user(user, 4, WALK_ROOT);
     assert_int_equal(r.frame_count, 3);
     expect_mark(&r.frames[0], MARK_UNREADABLE);
     expect_native(&r.frames[1], 1, 1);
@@ -184,11 +184,11 @@ static void code_in_a_mapping_that_nobody_told_of_does_not_cost_its_callers(void
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(user, 2, ABI_STOP_END);
+    r = resolve_user(user, 2, WALK_ROOT);
     assert_int_equal(r.frame_count, 2);
     expect_native(&r.frames[0], 1, 1);
     expect_mark(&r.frames[1], MARK_UNMAPPED);
-    r = resolve_user(alone, 1, ABI_STOP_END);
+    r = resolve_user(alone, 1, WALK_ROOT);
     assert_int_equal(r.frame_count, 1);
     expect_mark(&r.frames[0], MARK_UNMAPPED);
 }
@@ -196,7 +196,7 @@ static void code_in_a_mapping_that_nobody_told_of_does_not_cost_its_callers(void
 static void a_process_that_is_gone_keeps_its_sample_and_name(void **state)
 {
     const uint64_t user[] = {TOOL};
-    struct sample s = sample_of(user, 1, ABI_STOP_END);
+    struct sample s = sample_of(user, 1, WALK_ROOT);
     struct resolved_sample r;
 
     (void)state;
@@ -211,7 +211,7 @@ static void a_process_that_is_gone_keeps_its_sample_and_name(void **state)
 
 static void two_processes_that_are_gone_are_two(void **state)
 {
-    struct sample s = sample_of(NULL, 0, ABI_STOP_END);
+    struct sample s = sample_of(NULL, 0, WALK_ROOT);
     uint64_t first;
 
     (void)state;
@@ -227,7 +227,7 @@ static void a_sample_without_any_frame_says_so(void **state)
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(NULL, 0, ABI_STOP_END);
+    r = resolve_user(NULL, 0, WALK_ROOT);
     assert_int_equal(r.frame_count, 1);
     expect_mark(&r.frames[0], MARK_NO_STACK);
 }
@@ -237,7 +237,7 @@ static void an_address_of_zero_is_no_trap(void **state)
     const uint64_t user[] = {TOOL, 0, 0};
 
     (void)state;
-    assert_true(resolve_user(user, 3, ABI_STOP_END).frame_count >= 1);
+    assert_true(resolve_user(user, 3, WALK_ROOT).frame_count >= 1);
 }
 
 /* ---- the kernel ---- */
@@ -262,7 +262,7 @@ static void kernel_frames_come_after_the_users_as_offsets_from_text(void **state
 {
     const uint64_t text = address_of("_text"), function = address_of("schedule");
     const uint64_t user[] = {TOOL}, kernel_stack[] = {function + 4, function + 9};
-    struct sample s = sample_of(user, 1, ABI_STOP_END);
+    struct sample s = sample_of(user, 1, WALK_ROOT);
     struct resolved_sample r;
 
     (void)state;
@@ -283,7 +283,7 @@ static void kernel_frames_come_after_the_users_as_offsets_from_text(void **state
 static void kernel_code_that_nobody_knows_keeps_its_frame(void **state)
 {
     const uint64_t kernel_stack[] = {UINT64_C(0xffffffffffff0000)};
-    struct sample s = sample_of(NULL, 0, ABI_STOP_NONE);
+    struct sample s = sample_of(NULL, 0, WALK_NONE);
     struct resolved_sample r;
 
     (void)state;
@@ -298,7 +298,7 @@ static void kernel_code_that_nobody_knows_keeps_its_frame(void **state)
 static void the_deepest_stack_has_room(void **state)
 {
     static uint64_t user[ABI_FRAMES_MAX], kernel_stack[ABI_FRAMES_MAX];
-    struct sample s = sample_of(user, ABI_FRAMES_MAX, ABI_STOP_MAX);
+    struct sample s = sample_of(user, ABI_FRAMES_MAX, WALK_TRUNCATED);
 
     (void)state;
     for (uint32_t i = 0; i < ABI_FRAMES_MAX; i++) {
@@ -320,7 +320,7 @@ static void a_sample_has_its_process_and_the_name_of_its_thread_at_that_time(voi
     struct resolved_sample r;
 
     (void)state;
-    r = resolve_user(user, 1, ABI_STOP_END);
+    r = resolve_user(user, 1, WALK_ROOT);
     assert_int_equal(r.pid, PARENT);
     assert_int_equal(r.tid, PARENT + 9);
     assert_int_equal(r.time.ns, now_ns);
@@ -332,7 +332,7 @@ static void a_sample_has_its_process_and_the_name_of_its_thread_at_that_time(voi
 
 static void names_that_are_no_text_are_made_text(void **state)
 {
-    struct sample s = sample_of(NULL, 0, ABI_STOP_END);
+    struct sample s = sample_of(NULL, 0, WALK_ROOT);
 
     (void)state;
     memset(s.comm, 0xff, sizeof(s.comm)); /* and no NUL at the end */

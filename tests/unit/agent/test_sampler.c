@@ -59,7 +59,7 @@ static void on_sample(void *arg, const struct sample *s)
 
     seen->samples++;
     seen->foreign += s->pid != (uint32_t)burner;
-    seen->ended += s->stop == ABI_STOP_END;
+    seen->ended += s->end == WALK_ROOT;
     for (uint32_t i = 0; i < s->user_count; i++)
         if (in_burn(s->user[i])) {
             seen->with_burn++;
