@@ -52,7 +52,8 @@ static void splice(struct mappings *m, uint32_t at, uint32_t old, const struct m
 
 static bool continues(const struct mapping *left, const struct mapping *right)
 {
-    if (left->end != right->start || left->binary != right->binary)
+    if (left->end != right->start || left->binary != right->binary ||
+        left->trampolines != right->trampolines)
         return false;
     return left->binary == NULL ||
            left->file_offset + (left->end - left->start) == right->file_offset;

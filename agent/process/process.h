@@ -6,6 +6,7 @@
 #ifndef AGENT_PROCESS_PROCESS_H
 #define AGENT_PROCESS_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/process/sideband.h"
@@ -30,6 +31,7 @@ struct binary { /* one file's code, shared by every mapping of it; owned by the 
 struct mapping {
     uint64_t start, end, file_offset;
     const struct binary *binary; /* NULL: anonymous executable memory (JIT) */
+    bool trampolines; /* CPython's, by its perf map: anonymous memory with its own unwind rule */
 };
 
 struct process { /* until the table next changes */

@@ -16,7 +16,7 @@ static const struct binary file_a, file_b;
 static void put(struct mappings *m, uint64_t start, uint64_t end, uint64_t offset,
                 const struct binary *binary)
 {
-    assert_int_equal(mappings_put(m, (struct mapping){start, end, offset, binary}), ST_OK);
+    assert_int_equal(mappings_put(m, (struct mapping){start, end, offset, binary, false}), ST_OK);
 }
 
 static void an_address_is_in_a_mapping_or_in_none(void **state)
@@ -87,7 +87,7 @@ static void the_limit_is_a_status(void **state)
 
     (void)state;
     for (; st == ST_OK; start += 0x2000)
-        st = mappings_put(&m, (struct mapping){start, start + 0x1000, 0, NULL});
+        st = mappings_put(&m, (struct mapping){.start = start, .end = start + 0x1000});
     assert_int_equal(st, ST_FULL);
     assert_true(m.count <= PROCESS_MAPPINGS_MAX && m.count > PROCESS_MAPPINGS_MAX - 4);
     mappings_deinit(&m);

@@ -1,0 +1,34 @@
+/* process_table - what process's own files share: the table itself.
+ * Include only from agent/process/process*.c. */
+#ifndef AGENT_PROCESS_PROCESS_TABLE_H
+#define AGENT_PROCESS_PROCESS_TABLE_H
+
+#include "agent/process/binaries.h"
+#include "agent/process/process.h"
+#include "agent/process/roster.h"
+
+struct processes {
+    struct roster roster;
+    struct binaries *binaries;
+    struct mono now; /* the latest event */
+    uint64_t tick_ns; /* what /proc counts start times in */
+    uint64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: the time spent suspended */
+    uint64_t serial;
+    uint32_t scan;
+    uint64_t mappings_refused;
+};
+
+uint64_t process_boot_offset(void);
+uint64_t process_start_at(const struct processes *t, struct mono when); /* as /proc would give it */
+bool process_same_start(uint64_t a, uint64_t b); /* of one pid */
+
+/* Whoever knows the process by its serial has to ask again. */
+void process_renew_serial(struct processes *t, struct member *m);
+
+/* Reads a pid that is not in the table. ST_NOT_FOUND: gone; ST_NOMEM. */
+enum status process_load(struct processes *t, uint32_t pid, struct member **out);
+
+/* Keeps the labels it has, its parent's as a rule, when the process is gone already. */
+void process_read_labels(struct processes *t, struct member *m);
+
+#endif
