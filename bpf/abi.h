@@ -32,8 +32,7 @@ struct abi_sample {
 _Static_assert(sizeof(struct abi_sample) == 64, "kernel and agent must agree");
 
 #define ABI_KERNEL_THREAD 1u /* no user part to walk */
-#define ABI_DEFERRED 2u /* the agent walks the user part, from the copy at the end of the record \
-                         */
+#define ABI_DEFERRED 2u /* the agent walks the user part, from the copy at the record's end */
 
 /* What a walk starts from. */
 struct abi_registers {
