@@ -20,6 +20,7 @@ struct agent_config {
     char *scope_cgroup; /* NULL: the whole host */
     struct config_list labels; /* "key=value" */
     uint64_t ring_bytes; /* 0: the sampler's default */
+    uint64_t jit_bytes; /* most memory for names of JIT code */
 };
 
 extern const struct config_key agent_config_keys[];

@@ -25,6 +25,8 @@ const struct config_key agent_config_keys[] = {
     KEY(labels, CONFIG_LIST, NULL, 0, 0, "labels of the host, KEY=VALUE each"),
     KEY(ring_bytes, CONFIG_BYTES, "0", 0, 1 << 30,
         "the kernel's ring buffer, a power of two; 0: 8 MiB"),
+    KEY(jit_bytes, CONFIG_BYTES, "32MiB", 1 << 20, 1 << 30,
+        "most memory for names of JIT code, from the perf maps that processes write"),
 };
 const size_t agent_config_key_count = sizeof(agent_config_keys) / sizeof(agent_config_keys[0]);
 

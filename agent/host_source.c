@@ -259,13 +259,14 @@ static enum status open_parts(struct host_source *s, const struct host_source_op
                               char why[SOURCE_WHY_MAX])
 {
     const struct sampler_options sampler = {options->scope_cgroup, options->ring_bytes};
+    const struct processes_options processes = {.jit_bytes = options->jit_bytes};
     enum status st = sampler_open(&sampler, &s->sampler, why);
 
     if (st != ST_OK)
         return st;
     st = kernel_symbols_open(&s->kernel);
     if (st == ST_OK)
-        st = processes_new(&s->processes);
+        st = processes_new(&processes, &s->processes);
     if (st == ST_OK)
         st = sequencer_new(&s->sequencer);
     if (st == ST_OK && options->scope_cgroup != NULL) {

@@ -9,6 +9,7 @@
 struct host_source_options {
     const char *scope_cgroup; /* NULL: the whole host */
     uint32_t ring_bytes; /* 0: the default */
+    uint64_t jit_bytes; /* 0: the default */
 };
 
 enum status host_source_open(const struct host_source_options *options, struct source **out,

@@ -113,7 +113,11 @@ static enum status load(const struct arguments *a, struct agent_config *config,
 
 static int run(const struct agent_config *config)
 {
-    const struct host_source_options from = {config->scope_cgroup, (uint32_t)config->ring_bytes};
+    const struct host_source_options from = {
+        .scope_cgroup = config->scope_cgroup,
+        .ring_bytes = (uint32_t)config->ring_bytes,
+        .jit_bytes = config->jit_bytes,
+    };
     char why[AGENT_WHY_MAX] = "";
     struct source *source;
     struct agent *a = NULL;

@@ -52,13 +52,15 @@ static void add_unreadable_file(struct resolver *r, const char *path, uint64_t o
     add_named(r, name);
 }
 
-static void add_user(struct resolver *r, const struct mapping *m, uint64_t address)
+static void add_user(struct resolver *r, uint32_t pid, const struct mapping *m, uint64_t address)
 {
+    const char *name;
     uint64_t offset = address - m->start + m->file_offset;
     struct resolved_frame *f;
 
     if (m->binary == NULL) {
-        add_named(r, "[jit]");
+        name = processes_name_jit(r->processes, pid, address);
+        add_named(r, name != NULL ? name : "[jit]");
         return;
     }
     if (m->binary->id.length == 0) {
@@ -110,7 +112,7 @@ static void resolve_user(struct resolver *r, const struct sample *s)
         const struct mapping *m = processes_map(r->processes, s->pid, address);
 
         if (m != NULL)
-            add_user(r, m, address);
+            add_user(r, s->pid, m, address);
         else
             add_mark(r, MARK_UNMAPPED);
     }
@@ -144,10 +146,12 @@ static void copy_name(char *out, const char comm[ABI_COMM_BYTES])
 struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
 {
     static const struct labels none;
+    const struct sighting sighting = {
+        .time = sample->time, .pid = sample->pid, .cgroup = sample->cgroup};
     const struct process *p;
 
     r->frame_count = 0;
-    processes_note_cgroup(r->processes, sample->pid, sample->cgroup);
+    processes_note(r->processes, &sighting);
     p = processes_find(r->processes, sample->pid);
     if (p == NULL && !sample->kernel_thread)
         add_mark(r, MARK_PROCESS_GONE);

@@ -5,6 +5,9 @@
 
 #include "agent/process/process_table.h"
 
+/* The id of a hierarchy's root. In hybrid mode most processes are in v2's, and only v1 tells. */
+enum { CGROUP_ROOT = 1 };
+
 const struct process *processes_find(struct processes *t, uint32_t pid)
 {
     struct member *m = roster_find(&t->roster, pid);
@@ -15,15 +18,25 @@ const struct process *processes_find(struct processes *t, uint32_t pid)
     return &m->process;
 }
 
-void processes_note_cgroup(struct processes *t, uint32_t pid, uint64_t cgroup)
+static void note_cgroup(struct processes *t, struct member *m, uint64_t cgroup)
 {
-    struct member *m = roster_find(&t->roster, pid);
-
-    if (m == NULL || (m->cgroup_known && m->cgroup == cgroup))
+    if (m->cgroup_known && m->cgroup == cgroup)
         return;
     m->cgroup_known = true;
     m->cgroup = cgroup;
     process_read_labels(t, m);
+}
+
+void processes_note(struct processes *t, const struct sighting *s)
+{
+    struct member *m = roster_find(&t->roster, s->pid);
+
+    if (s->time.ns > t->now.ns)
+        t->now = s->time;
+    if (m == NULL)
+        return;
+    note_cgroup(t, m, s->cgroup_v1 > CGROUP_ROOT ? s->cgroup_v1 : s->cgroup);
+    process_follow_jit(t, m);
 }
 
 const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t address)
@@ -46,10 +59,11 @@ struct processes_counters processes_read_counters(const struct processes *t)
         .unreadable_binaries = binaries_unreadable(t->binaries),
         .processes = t->roster.count,
         .binaries = binaries_count(t->binaries),
+        .jit_bytes = t->jit_pool.bytes,
     };
 }
 
-enum status processes_new(struct processes **out)
+enum status processes_new(const struct processes_options *options, struct processes **out)
 {
     struct processes *t = calloc(1, sizeof(*t));
     enum status st = ST_NOMEM;
@@ -57,6 +71,7 @@ enum status processes_new(struct processes **out)
     if (t == NULL)
         return ST_NOMEM;
     t->tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    t->jit_bytes_max = options->jit_bytes != 0 ? options->jit_bytes : PROCESSES_JIT_BYTES;
     t->boot_offset_ns = process_boot_offset();
     st = binaries_new(&t->binaries);
     if (st != ST_OK)

@@ -17,6 +17,7 @@
 
 enum {
     PROCESSES_MAX = 1 << 17, /* more: oldest ended or unsampled one goes, counted */
+    PROCESSES_JIT_BYTES = 32 << 20, /* 300,000 names; those of idle processes go first */
     PROCESS_MAPPINGS_MAX = 1 << 14, /* executable mappings of one process; more are counted */
 };
 
@@ -42,12 +43,23 @@ struct process { /* until the table next changes */
     uint64_t serial; /* unique: changes with each new process and each exec */
 };
 
+struct sighting { /* of a process, by a sample */
+    struct mono time;
+    uint32_t pid;
+    uint64_t cgroup, cgroup_v1; /* ids; 0: there is none */
+};
+
 struct processes_counters {
     uint64_t evicted, mappings_refused, unreadable_binaries;
     uint32_t processes, binaries;
+    uint64_t jit_bytes; /* memory that the names of JIT code take */
 };
 
-enum status processes_new(struct processes **out);
+struct processes_options { /* zero: the defaults */
+    uint64_t jit_bytes; /* most memory for names of JIT code; 0: PROCESSES_JIT_BYTES */
+};
+
+enum status processes_new(const struct processes_options *options, struct processes **out);
 void processes_free(struct processes *t);
 
 /* Reads all of /proc; for a start, and now and then for what events did not tell. Processes that it
@@ -58,11 +70,14 @@ void processes_apply(struct processes *t, const struct sideband_event *event);
 
 /* Reads /proc for a pid that the table does not know; NULL: gone before it could be read. */
 const struct process *processes_find(struct processes *t, uint32_t pid);
-/* Tells the cgroup id of a sample of the process. When it changed, the process has moved since its
- * labels were read, and they are read again (which changes its serial). Call before the look-up. */
-void processes_note_cgroup(struct processes *t, uint32_t pid, uint64_t cgroup);
+/* Tells of a sample; call before its look-ups. When the process has another cgroup than before, it
+ * has moved since its labels were read, and they are read again (which changes its serial). */
+void processes_note(struct processes *t, const struct sighting *s);
 /* NULL: no executable mapping holds `address`. */
 const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t address);
+/* What the process itself calls its code at `address`, in memory without a file; NULL: nothing is
+ * known. Valid until the next call of processes_note. */
+const char *processes_name_jit(struct processes *t, uint32_t pid, uint64_t address);
 
 /* An open, read-only descriptor of the binary's file, verified to have that id; the caller closes
  * it. Works for deleted files and other mount namespaces as long as the table kept or can reach the

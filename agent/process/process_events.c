@@ -39,11 +39,12 @@ static void set_comm(struct member *m, const char comm[SIDEBAND_COMM_MAX])
     (void)snapshot_set_label(&m->process.labels, "comm", m->process.comm); /* else the old one */
 }
 
-static void inherit(struct member *child, const struct member *parent)
+static void inherit(struct processes *t, struct member *child, const struct member *parent)
 {
     memcpy(child->process.comm, parent->process.comm, sizeof(child->process.comm));
     (void)labels_copy(&parent->process.labels, &child->process.labels); /* without: none */
     (void)mappings_copy(&parent->mappings, &child->mappings);
+    process_inherit_jit(t, child, parent);
 }
 
 static void on_thread(struct processes *t, const struct sideband_event *e)
@@ -75,7 +76,7 @@ static void on_fork(struct processes *t, const struct sideband_event *e)
     child = add_bare(t, e->pid, e->time);
     parent = roster_find(&t->roster, e->parent_pid); /* anew: it may have made room */
     if (child != NULL && parent != NULL)
-        inherit(child, parent);
+        inherit(t, child, parent);
 }
 
 static void on_exec(struct processes *t, const struct sideband_event *e)
@@ -88,6 +89,7 @@ static void on_exec(struct processes *t, const struct sideband_event *e)
         return;
     roster_revive(&t->roster, m);
     mappings_deinit(&m->mappings);
+    process_drop_jit(m);
     m->threads = 1; /* the others are gone: exec ends them */
     set_comm(m, e->comm);
     process_renew_serial(t, m);
@@ -117,6 +119,7 @@ static void on_mmap(struct processes *t, const struct sideband_event *e)
     if (m == NULL)
         return;
     st = binaries_intern(t->binaries, &file, &mapping.binary);
+    mapping.trampolines = process_maps_trampolines(m, &mapping);
     if (st == ST_OK)
         st = mappings_put(&m->mappings, mapping);
     if (st != ST_OK)

@@ -16,6 +16,8 @@ struct processes {
     uint64_t serial;
     uint32_t scan;
     uint64_t mappings_refused;
+    struct jit_pool jit_pool;
+    uint64_t jit_bytes_max;
 };
 
 uint64_t process_boot_offset(void);
@@ -30,5 +32,13 @@ enum status process_load(struct processes *t, uint32_t pid, struct member **out)
 
 /* Keeps the labels it has, its parent's as a rule, when the process is gone already. */
 void process_read_labels(struct processes *t, struct member *m);
+
+/* ---- JIT code ---- */
+
+void process_follow_jit(struct processes *t, struct member *m); /* when it has been asked for */
+void process_drop_jit(struct member *m); /* it has become another program */
+void process_inherit_jit(struct processes *t, struct member *child, const struct member *parent);
+/* Whether code mapped without a file is CPython's trampolines, as far as its names are known. */
+bool process_maps_trampolines(const struct member *m, const struct mapping *mapping);
 
 #endif

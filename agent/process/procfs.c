@@ -1,5 +1,6 @@
 #include "agent/process/procfs.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "agent/process/cgroup.h"
@@ -97,6 +98,40 @@ bool procfs_parse_stat(struct slice text, struct procfs_stat *out)
         return false;
     s.threads = (uint32_t)threads;
     *out = s;
+    return true;
+}
+
+/* The number'th word, or the last one, of "Key:\tword\tword"; empty: it has none. */
+static struct slice word_of(struct slice line, unsigned number)
+{
+    struct slice word = {NULL, 0};
+
+    (void)take_until(&line, '\t');
+    for (unsigned i = 0; i < number && line.length > 0; i++)
+        word = take_until(&line, '\t');
+    return word;
+}
+
+static bool has_key(struct slice line, const char *key)
+{
+    return line.length > strlen(key) && memcmp(line.bytes, key, strlen(key)) == 0;
+}
+
+bool procfs_parse_status(struct slice text, struct procfs_status *out)
+{
+    uint64_t uid = UINT64_MAX, ns_pid = 0;
+
+    while (text.length > 0) {
+        struct slice line = take_until(&text, '\n');
+
+        if (has_key(line, "Uid:") && !parse_u64(word_of(line, 2), 10, &uid))
+            return false;
+        if (has_key(line, "NSpid:") && !parse_u64(word_of(line, UINT_MAX), 10, &ns_pid))
+            return false;
+    }
+    if (uid > UINT32_MAX || ns_pid == 0 || ns_pid > INT32_MAX)
+        return false;
+    *out = (struct procfs_status){(uint32_t)uid, (uint32_t)ns_pid};
     return true;
 }
 

@@ -27,8 +27,16 @@ struct procfs_mapping {
     struct slice path; /* lent from the text; empty: anonymous */
 };
 
+struct procfs_status { /* value */
+    uint32_t uid; /* the effective one */
+    uint32_t ns_pid; /* the process's pid as it sees it itself */
+};
+
 /* /proc/PID/stat. */
 bool procfs_parse_stat(struct slice text, struct procfs_stat *out);
+
+/* /proc/PID/status. */
+bool procfs_parse_status(struct slice text, struct procfs_status *out);
 
 /* /proc/PID/maps: takes the next line that makes sense off `text`; false: none is left. */
 bool procfs_next_mapping(struct slice *text, struct procfs_mapping *out);

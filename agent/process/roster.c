@@ -40,6 +40,7 @@ static void member_free(struct member *m)
 {
     labels_deinit(&m->process.labels);
     mappings_deinit(&m->mappings);
+    jit_free(m->jit);
     free(m);
 }
 

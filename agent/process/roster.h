@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/process/jit.h"
 #include "agent/process/mappings.h"
 #include "agent/process/process.h"
 
@@ -21,6 +22,7 @@ struct member {
     struct mono ended_at;
     bool cgroup_known; /* some sample told it */
     uint64_t cgroup; /* id under which the labels were read */
+    struct jit *jit; /* NULL: not asked for */
     struct member *next_in_bucket, *before, *after;
 };
 

@@ -26,6 +26,14 @@ static void read_stat(struct slice text)
         require(memchr(s.comm, '\0', sizeof(s.comm)) != NULL);
 }
 
+static void read_status(struct slice text)
+{
+    struct procfs_status s;
+
+    if (procfs_parse_status(text, &s))
+        require(s.ns_pid > 0 && s.ns_pid <= INT32_MAX);
+}
+
 static void read_maps(struct slice text)
 {
     struct slice rest = text;
@@ -85,8 +93,8 @@ static void read_record(struct slice bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const readers[])(struct slice bytes) = {read_stat,     read_maps,  read_cgroup,
-                                                          read_kallsyms, read_notes, read_record};
+    static void (*const readers[])(struct slice bytes) = {
+        read_stat, read_maps, read_cgroup, read_kallsyms, read_notes, read_record, read_status};
     if (size == 0)
         return 0;
     readers[data[0] % (sizeof(readers) / sizeof(readers[0]))]((struct slice){data + 1, size - 1});

@@ -20,7 +20,7 @@ static inline int make_table(void **state)
 {
     (void)state;
     now_ns = clock_mono().ns;
-    return processes_new(&table) == ST_OK ? 0 : -1;
+    return processes_new(&(struct processes_options){0}, &table) == ST_OK ? 0 : -1;
 }
 
 static inline int drop_table(void **state)
@@ -74,10 +74,25 @@ static inline void map_file(uint32_t pid, uint64_t start, uint8_t id, const char
                                   .path = path});
 }
 
+static inline void map_memory(uint32_t pid, uint64_t start, uint64_t length)
+{
+    apply((struct sideband_event){.kind = SIDEBAND_MMAP,
+                                  .pid = pid,
+                                  .tid = pid,
+                                  .start = start,
+                                  .length = length,
+                                  .path = "//anon"});
+}
+
 static inline void pass_time(uint64_t ns)
 {
     now_ns += ns;
     end_thread(OTHER + 1000, OTHER + 1000); /* of a process that nobody knows */
+}
+
+static inline void note_cgroup(uint32_t pid, uint64_t cgroup)
+{
+    processes_note(table, &(struct sighting){.time = {now_ns}, .pid = pid, .cgroup = cgroup});
 }
 
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, make_table, drop_table)

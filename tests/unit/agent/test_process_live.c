@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -336,12 +337,12 @@ static void a_process_that_moves_has_the_labels_of_its_new_cgroup(void **state)
     child = start_idle();
     p = processes_find(table, (uint32_t)child);
     assert_null(labels_get(&p->labels, "service"));
-    processes_note_cgroup(table, (uint32_t)child, 1);
+    note_cgroup((uint32_t)child, 1);
     serial = processes_find(table, (uint32_t)child)->serial;
     assert_true(cgroup2_join(path, child));
-    processes_note_cgroup(table, (uint32_t)child, 1); /* no news: not read again */
+    note_cgroup((uint32_t)child, 1); /* no news: not read again */
     assert_true(processes_find(table, (uint32_t)child)->serial == serial);
-    processes_note_cgroup(table, (uint32_t)child, 2);
+    note_cgroup((uint32_t)child, 2);
     p = processes_find(table, (uint32_t)child);
     (void)snprintf(service, sizeof(service), "fleetprof-test-%d", (int)getpid());
     assert_string_equal(labels_get(&p->labels, "service"), service);
@@ -375,6 +376,52 @@ static void a_scan_of_a_scope_meets_only_what_is_in_it(void **state)
     assert_int_equal(processes_scan(table, path), ST_NOT_FOUND);
 }
 
+/* The map of this test, which names memory that it has mapped for code. */
+static void write_map(const char *line, uint64_t start)
+{
+    char path[64];
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+    f = fopen(path, "a");
+    assert_non_null(f);
+    assert_true(fprintf(f, "%lx 100 %s\n", (unsigned long)start, line) > 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void code_that_a_process_makes_has_the_names_that_it_gives(void **state)
+{
+    uint32_t self = (uint32_t)getpid();
+    void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t at = (uint64_t)(uintptr_t)code;
+    struct sighting next = {.time = clock_mono(), .pid = self};
+    char path[64];
+
+    (void)state;
+    assert_ptr_not_equal(code, MAP_FAILED);
+    write_map("JS:*spin /srv/app.js:3:14", at);
+    processes_note(table, &next);
+    assert_non_null(processes_find(table, self));
+    assert_string_equal(processes_name_jit(table, self, at + 5), "JS:*spin /srv/app.js:3:14");
+    assert_null(processes_name_jit(table, self, at + 0x100));
+    assert_false(processes_map(table, self, at)->trampolines);
+    assert_true(processes_read_counters(table).jit_bytes > 0);
+
+    write_map("py::spin:/srv/app.py", at);
+    next.time = mono_after(next.time, NS_PER_S);
+    processes_note(table, &next);
+    assert_string_equal(processes_name_jit(table, self, at), "py::spin:/srv/app.py");
+    assert_true(processes_map(table, self, at)->trampolines);
+    map_memory(self, at, 2 * 4096); /* grown: still what it was */
+    assert_true(processes_map(table, self, at)->trampolines);
+
+    rename_thread(SIDEBAND_EXEC, self, self, "other");
+    assert_int_equal(processes_read_counters(table).jit_bytes, 0);
+    assert_int_equal(munmap(code, 4096), 0);
+    (void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+    assert_int_equal(unlink(path), 0);
+}
+
 static void an_unknown_binary_is_not_found(void **state)
 {
     struct build_id id = {.length = 20, .bytes = {1, 2, 3}}, none = {0};
@@ -398,6 +445,7 @@ int main(void)
         WITH_TABLE(a_program_that_ended_before_its_first_look_up_is_known),
         WITH_TABLE(a_process_that_moves_has_the_labels_of_its_new_cgroup),
         WITH_TABLE(a_scan_of_a_scope_meets_only_what_is_in_it),
+        WITH_TABLE(code_that_a_process_makes_has_the_names_that_it_gives),
         WITH_TABLE(an_unknown_binary_is_not_found),
     };
 

@@ -69,6 +69,26 @@ static void stats_that_are_none_are_refused(void **state)
     assert_int_equal(s.state, '!');
 }
 
+static void status_gives_the_user_and_the_pid_as_the_process_sees_it(void **state)
+{
+    struct procfs_status s = {0};
+
+    (void)state;
+    assert_true(procfs_parse_status(text("Name:\tUid: x\nUid:\t0\t1000\t0\t0\nNSpid:\t4711\t42\t7\n"
+                                         "Threads:\t1\n"),
+                                    &s));
+    assert_int_equal(s.uid, 1000);
+    assert_int_equal(s.ns_pid, 7);
+    assert_true(procfs_parse_status(text("Uid:\t1\t2\t3\t4\nNSpid:\t42"), &s));
+    assert_int_equal(s.ns_pid, 42);
+    assert_false(procfs_parse_status(text("Uid:\t1\t2\t3\t4\n"), &s));
+    assert_false(procfs_parse_status(text("NSpid:\t42\n"), &s));
+    assert_false(procfs_parse_status(text("Uid:\t1\nNSpid:\t-1\n"), &s));
+    assert_false(procfs_parse_status(text("Uid:\nNSpid:\n"), &s));
+    assert_false(procfs_parse_status(text(""), &s));
+    assert_int_equal(s.ns_pid, 42); /* untouched */
+}
+
 static void mappings_are_read_line_by_line(void **state)
 {
     struct slice maps = text("55d000-55e000 r-xp 00001000 fe:00 1234    /usr/bin/my cat (deleted)\n"
@@ -173,6 +193,7 @@ int main(void)
         cmocka_unit_test(stat_gives_name_state_threads_and_start),
         cmocka_unit_test(a_name_may_look_like_the_rest_of_the_line),
         cmocka_unit_test(stats_that_are_none_are_refused),
+        cmocka_unit_test(status_gives_the_user_and_the_pid_as_the_process_sees_it),
         cmocka_unit_test(mappings_are_read_line_by_line),
         cmocka_unit_test(v2_is_preferred_unless_only_v1_knows_more),
         cmocka_unit_test(units_are_the_innermost),
