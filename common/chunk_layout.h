@@ -28,8 +28,7 @@ enum info_key {
     INFO_CPUS,
     INFO_LEDGER,
     INFO_COST,
-    INFO_WALKS,
-    INFO_KEYS = INFO_WALKS,
+    INFO_KEYS = INFO_COST,
 };
 
 enum dictionary_key {

@@ -8,7 +8,6 @@
 struct chunk golden_chunk(void); /* the caller deinits */
 
 extern const char golden_chunk_plain[]; /* hex: the msgpack of the wire form */
-/* hex: a zstd frame of it as agents wrote it that did not tell how walks ended */
-extern const char golden_chunk_packed[];
+extern const char golden_chunk_packed[]; /* hex: a zstd frame of the same */
 
 #endif

@@ -1,4 +1,8 @@
-/* Bean - Bean SECONDS: Java, to be run with -XX:+PreserveFramePointer. */
+/* Bean - Bean SECONDS: Java, to be run with -XX:+PreserveFramePointer. Names its code in
+ * /tmp/perf-PID.map by the virtual machine's own diagnostic command, as `jcmd PID Compiler.perfmap`. */
+import java.lang.management.ManagementFactory;
+import javax.management.ObjectName;
+
 public class Bean {
     static volatile long sink;
 
@@ -16,12 +20,19 @@ public class Bean {
         return middle(x) + 1;
     }
 
-    public static void main(String[] arguments) {
-        long end = System.nanoTime() + (long) (1e9 * Double.parseDouble(arguments[0]));
-        for (int i = 0; i < 300; i++) // compiled by then
-            sink = outer(sink);
-        System.out.println("ready");
+    static void dig(double seconds) {
+        long end = System.nanoTime() + (long) (1e9 * seconds);
         while (System.nanoTime() < end)
             sink = outer(sink);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        for (int i = 0; i < 20000; i++) // compiled by then, callers too
+            dig(i < 300 ? 1e-3 : 0);
+        ManagementFactory.getPlatformMBeanServer().invoke(
+            new ObjectName("com.sun.management:type=DiagnosticCommand"), "compilerPerfmap", null,
+            null);
+        System.out.println("ready");
+        dig(Double.parseDouble(arguments[0]));
     }
 }

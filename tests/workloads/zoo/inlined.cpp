@@ -54,7 +54,7 @@ NOINLINE void attempt(Worker &worker)
 
 } // namespace zoo
 
-static void stack()
+static NOINLINE void stack()
 {
     static zoo::Spinner<std::uint64_t> spinner;
     zoo::attempt(spinner);

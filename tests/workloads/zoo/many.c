@@ -19,7 +19,7 @@ static NOINLINE void leaf(void)
     animal_spin();
 }
 
-static void nest(void *argument)
+static NOINLINE void nest(void *argument)
 {
     uintptr_t level = (uintptr_t)argument;
 
@@ -30,7 +30,7 @@ static void nest(void *argument)
     animal_sink++;
 }
 
-static void stack(void)
+static NOINLINE void stack(void)
 {
     nest(NULL);
 }

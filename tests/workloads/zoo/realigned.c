@@ -51,7 +51,7 @@ static NOINLINE void wide(void)
     keep(bytes);
 }
 
-static void stack(void)
+static NOINLINE void stack(void)
 {
     for (int i = 0; i < 20000; i++)
         aligned(i, NULL);

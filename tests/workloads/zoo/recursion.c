@@ -17,7 +17,7 @@ static NOINLINE void recurse(int left)
     animal_sink++; /* keeps the calls from becoming jumps */
 }
 
-static void stack(void)
+static NOINLINE void stack(void)
 {
     recurse(depth);
 }

@@ -39,7 +39,7 @@ static NOINLINE void evaluate(void *thread, void *frame, int level)
     animal_sink++;
 }
 
-static void stack(void)
+static NOINLINE void stack(void)
 {
     evaluate(NULL, NULL, 0);
 }
