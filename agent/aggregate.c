@@ -45,6 +45,7 @@ void aggregate_reset(struct aggregate *a)
     interned_deinit(&a->groups);
     rows_deinit(&a->labels);
     rows_deinit(&a->samples);
+    a->walks = (struct walks){0};
     a->refused = 0;
 }
 
@@ -207,6 +208,7 @@ static enum status add_sample(struct aggregate *a, const struct resolved_sample 
     if (st != ST_OK)
         return st;
     ((struct chunk_group *)a->groups.rows.at)[row.group].count++;
+    a->walks.count[s->end]++;
     return rows_add(&a->samples, &row);
 }
 
@@ -227,4 +229,9 @@ uint64_t aggregate_samples(const struct aggregate *a)
 uint64_t aggregate_refused(const struct aggregate *a)
 {
     return a->refused;
+}
+
+struct walks aggregate_walks(const struct aggregate *a)
+{
+    return a->walks;
 }

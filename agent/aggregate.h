@@ -30,6 +30,7 @@ struct resolved_sample {
     const struct labels *labels; /* of the process */
     const struct resolved_frame *frames; /* outermost first */
     uint32_t frame_count;
+    enum walk_end end; /* of the user part */
 };
 
 enum status aggregate_new(struct aggregate **out);
@@ -38,6 +39,8 @@ void aggregate_free(struct aggregate *a);
 enum status aggregate_add(struct aggregate *a, const struct resolved_sample *sample);
 uint64_t aggregate_samples(const struct aggregate *a);
 uint64_t aggregate_refused(const struct aggregate *a);
+
+struct walks aggregate_walks(const struct aggregate *a); /* of the samples in the window */
 
 /* Hands the window over: fills out->dictionary and out->samples (ticks relative to `start`; samples
  * outside the window are moved to its nearest edge) and starts empty. The caller fills out->info.

@@ -43,6 +43,7 @@ struct aggregate {
     struct interned groups; /* struct chunk_group; key: leaf and thread */
     struct rows labels; /* struct chunk_label, process by process */
     struct rows samples; /* struct sample_row, as they came */
+    struct walks walks; /* of the samples */
     uint64_t refused;
 };
 

@@ -183,6 +183,7 @@ static struct chunk_info info_of(const struct profiler *p, const struct profiler
         .cpus = now->counters.cpus,
         .ledger = ledger_of(p, &now->counters),
         .cost = cost_of(&now->cost, &p->told),
+        .walks = aggregate_walks(p->aggregate),
     };
 }
 

@@ -175,5 +175,6 @@ struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
         .labels = p != NULL ? &p->labels : &none,
         .frames = r->frames,
         .frame_count = r->frame_count,
+        .end = sample->end,
     };
 }

@@ -20,6 +20,7 @@
 #include "common/id.h"
 #include "common/ledger.h"
 #include "common/status.h"
+#include "common/walks.h"
 
 enum {
     CHUNK_PACKED_MAX = 4 << 20, /* bytes on the wire: 20 x the largest real chunk seen */
@@ -73,6 +74,7 @@ struct chunk_info {
     uint32_t cpus; /* on line and sampled */
     struct ledger ledger;
     struct agent_cost cost; /* of the agent over this window */
+    struct walks walks; /* of the delivered samples, as far as their ends are known */
 };
 
 struct chunk_binary {
@@ -161,9 +163,9 @@ uint64_t chunk_expected_max(const struct chunk_info *info);
 enum status chunk_encode(const struct chunk *c, enum chunk_form form, struct blob *out);
 
 /* Decodes and checks everything: limits, every index, ascending ticks within the window, counts
- * that add up, a ledger that balances and can be, delivered = samples. ST_INVALID, ST_TOO_BIG,
- * ST_UNSUPPORTED (newer layout); `out` is untouched then, and `why` (static text, may be NULL)
- * names the rule broken. */
+ * that add up, a ledger that balances and can be, delivered = samples, no more walks than samples.
+ * ST_INVALID, ST_TOO_BIG, ST_UNSUPPORTED (newer layout); `out` is untouched then, and `why` (static
+ * text, may be NULL) names the rule broken. */
 enum status chunk_decode(struct slice bytes, enum chunk_form form, struct chunk *out,
                          const char **why);
 

@@ -76,6 +76,8 @@ enum status chunk_info_check(const struct chunk_info *info, const char **why)
         return broken(why, "a host has at most 8192 CPUs");
     if (!ledger_balances(&info->ledger))
         return broken(why, "a ledger balances: expected = delivered + idle + skipped + lost");
+    if (walks_sum(&info->walks) > info->ledger.delivered)
+        return broken(why, "no more walks ended than samples were delivered");
     if (info->ledger.expected > chunk_expected_max(info))
         return broken(why, "a ledger expects no more than its CPUs, window and period allow");
     return ST_OK;

@@ -70,6 +70,9 @@ static void get_info(struct wire_reader *r, struct chunk_info *info)
         case INFO_COST:
             info->cost = agent_cost_get(r);
             break;
+        case INFO_WALKS:
+            info->walks = walks_get(r);
+            break;
         default:
             wire_skip(r);
         }
@@ -344,7 +347,7 @@ static const char *explain(enum status st)
     if (st == ST_TOO_BIG)
         return "a count or length is over its limit";
     if (st == ST_UNSUPPORTED)
-        return "the layout or a cause of loss is newer than this build";
+        return "the layout, a cause of loss or an end of walks is newer than this build";
     if (st == ST_INVALID)
         return "the bytes are malformed";
     return status_text(st);

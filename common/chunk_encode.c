@@ -40,6 +40,8 @@ static void put_info(struct wire_writer *w, const struct chunk_info *info)
     ledger_put(w, &info->ledger);
     wire_put_u64(w, INFO_COST);
     agent_cost_put(w, &info->cost);
+    wire_put_u64(w, INFO_WALKS);
+    walks_put(w, &info->walks);
 }
 
 /* ---- dictionary ---- */

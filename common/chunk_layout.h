@@ -28,7 +28,8 @@ enum info_key {
     INFO_CPUS,
     INFO_LEDGER,
     INFO_COST,
-    INFO_KEYS = INFO_COST,
+    INFO_WALKS,
+    INFO_KEYS = INFO_WALKS,
 };
 
 enum dictionary_key {

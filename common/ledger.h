@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 /* number, NAME, text, what happened. Numbers are on the wire; never reuse one. */
-#define LOSS_LIST(X)                                                            \
-    X(0, RING, "ring_full", "the kernel's ring buffer had no room")             \
-    X(1, SCRATCH, "scratch_busy", "a sample hit while another was being taken") \
-    X(2, KERNEL, "kernel_missed", "the kernel skipped the program (recursion)") \
-    X(3, TABLE, "table_full", "the chunk's tables were at their limit")         \
-    X(4, SPOOL, "spool_dropped", "the agent's spool was full and gave up a chunk")
+#define LOSS_LIST(X)                                                               \
+    X(0, RING, "ring_full", "the kernel's ring buffer had no room")                \
+    X(1, SCRATCH, "scratch_busy", "a sample hit while another was being taken")    \
+    X(2, KERNEL, "kernel_missed", "the kernel skipped the program (recursion)")    \
+    X(3, TABLE, "table_full", "the chunk's tables were at their limit")            \
+    X(4, SPOOL, "spool_dropped", "the agent's spool was full and gave up a chunk") \
+    X(5, AGENT, "agent_dropped", "the agent gave up a sample that the kernel delivered")
 
 enum loss {
 #define X(number, NAME, text, help) LOSS_##NAME = (number),

@@ -1,6 +1,6 @@
 #include "common/ledger_codec.h"
 
-enum { PAIRS_MAX = 32, CAUSES_MAX = 64 }; /* of newer peers too */
+enum { PAIRS_MAX = 32, CAUSES_MAX = 64, ENDS_MAX = 64 }; /* of newer peers too */
 
 enum { KEY_EXPECTED = 1, KEY_DELIVERED, KEY_IDLE, KEY_SKIPPED, KEY_LOST };
 enum { LEDGER_PAIRS = KEY_LOST };
@@ -111,4 +111,31 @@ struct agent_cost agent_cost_get(struct wire_reader *r)
             wire_skip(r);
     }
     return c;
+}
+
+void walks_put(struct wire_writer *w, const struct walks *walks)
+{
+    uint32_t used = WALKS_MAX;
+
+    while (used > 0 && walks->count[used - 1] == 0)
+        used--;
+    wire_put_array(w, used);
+    for (uint32_t i = 0; i < used; i++)
+        wire_put_u64(w, walks->count[i]);
+}
+
+struct walks walks_get(struct wire_reader *r)
+{
+    struct walks walks = {0};
+    uint32_t ends = wire_get_array(r, ENDS_MAX);
+
+    for (uint32_t i = 0; i < ends; i++) {
+        uint64_t samples = wire_get_u64(r);
+
+        if (i < WALKS_MAX)
+            walks.count[i] = samples;
+        else if (samples > 0)
+            wire_fail(r, ST_UNSUPPORTED);
+    }
+    return walks;
 }

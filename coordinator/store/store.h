@@ -134,6 +134,7 @@ struct ledger_row {
     bool final;
     struct ledger ledger;
     struct agent_cost cost;
+    struct walks walks;
 };
 
 /* Every chunk whose window overlaps [from, to), by start time. `stored` is lent for the call. */

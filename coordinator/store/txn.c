@@ -251,14 +251,14 @@ static enum status claim_day(struct store_txn *t, const struct day_claim *claim)
 static enum status put_chunk(struct store_txn *t, int day, const struct ledger_row *row,
                              struct slice sequence_key, struct slice stored)
 {
-    uint8_t row_key[ROW_KEY_BYTES], row_bytes[ROW_BYTES];
-    const struct slice key = {row_key, sizeof(row_key)}, value = {row_bytes, sizeof(row_bytes)};
+    uint8_t row_key[ROW_KEY_BYTES], row_bytes[ROW_BYTES_MAX];
+    const struct slice key = {row_key, sizeof(row_key)};
+    const struct slice value = {row_bytes, ledger_row_pack(row, t->number, row_bytes)};
     const struct bucket *k = t->days[day].bucket;
     struct lmdb_txn *txn = t->days[day].txn;
     enum status st;
 
     ledger_row_key(row, row_key);
-    ledger_row_pack(row, t->number, row_bytes);
     st = lmdb_put(txn, k->sequences, sequence_key, (struct slice){row_key, 8}, LMDB_NEW);
     if (st == ST_OK)
         st = lmdb_put(txn, k->rows, key, value, LMDB_NEW);

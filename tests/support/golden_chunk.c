@@ -7,7 +7,7 @@
 const char golden_chunk_plain[] =
     "84"
     "01 01"
-    "02 8e"
+    "02 8f"
     "  01 c410 0102030405060708090a0b0c0d0e0f10"
     "  02 07"
     "  03 cf 1122334455667788"
@@ -20,8 +20,9 @@ const char golden_chunk_plain[] =
     "  0a ce 009a2112"
     "  0b cb 3fe0000000000000"
     "  0c 04"
-    "  0d 85 01 cd0190  02 05  03 cd0186  04 02  05 95 01 00 02 00 00"
+    "  0d 85 01 cd0190  02 05  03 cd0186  04 02  05 96 01 00 02 00 00 00"
     "  0e 87 01 01  02 02  03 03  04 04  05 05  06 06  07 07"
+    "  0f 93 01 03 01"
     "03 84"
     "  01 92 07 c438 5b6b65726e656c5d00 2f7573722f62696e2f6275726e00 6275726e00"
     "                776f726b657200 7365727669636500 6772c3bcc39f00 6a69743a6600"
@@ -62,6 +63,7 @@ static const struct chunk_info info = {
     .cpus = 4,
     .ledger = {.expected = 400, .delivered = 5, .idle = 390, .skipped = 2, .lost = {1, 0, 2, 0, 0}},
     .cost = {1, 2, 3, 4, 5, 6, 7},
+    .walks = {.count = {[WALK_NONE] = 1, [WALK_ROOT] = 3, [WALK_TRUNCATED] = 1}},
 };
 
 static const char *const strings[] = {

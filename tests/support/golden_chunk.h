@@ -8,6 +8,7 @@
 struct chunk golden_chunk(void); /* the caller deinits */
 
 extern const char golden_chunk_plain[]; /* hex: the msgpack of the wire form */
-extern const char golden_chunk_packed[]; /* hex: a zstd frame of the same */
+/* hex: a zstd frame of it as agents wrote it that did not tell how walks ended */
+extern const char golden_chunk_packed[];
 
 #endif

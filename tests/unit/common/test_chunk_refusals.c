@@ -83,10 +83,10 @@ static void a_ledger_that_does_not_balance_is_refused(void **state)
     (void)state;
     assert_patch("0d85 01cd0190", "0d85 01cd0191", ST_INVALID);
     assert_patch("0d85 01cd0190", "0d85 01cd018f", ST_INVALID);
-    assert_patch("0595 0100020000", "0595 cf1000000000000000 00020000", ST_INVALID);
+    assert_patch("0596 010002000000", "0596 cf1000000000000000 0002000000", ST_INVALID);
     /* Parts whose sum wraps to what is expected. */
-    assert_patch("03cd0186 0402 0595 0100020000", "03cd0186 0402 0595 cfffffffffffffffff 02020000",
-                 ST_INVALID);
+    assert_patch("03cd0186 0402 0596 010002000000",
+                 "03cd0186 0402 0596 cfffffffffffffffff 0202000000", ST_INVALID);
     assert_patch("03cd0186 0402", "03cfffffffffffffffff 04cd0189", ST_INVALID);
 }
 
@@ -97,8 +97,8 @@ static void a_ledger_that_expects_what_cannot_be_is_refused(void **state)
     assert_patch("0d85 01cd0190 0205 03cd0186", "0d85 01cd22d7 0205 03cd22cd", ST_OK);
     assert_patch("0d85 01cd0190 0205 03cd0186", "0d85 01cd22d8 0205 03cd22ce", ST_OK);
     assert_patch("0d85 01cd0190 0205 03cd0186", "0d85 01cd22d9 0205 03cd22cf", ST_INVALID);
-    assert_patch("0d85 01cd0190 0205 03cd0186 0402 0595 0100020000",
-                 "0d85 01cf1000000000000008 0205 0300 0400 0595 cf1000000000000003 00000000",
+    assert_patch("0d85 01cd0190 0205 03cd0186 0402 0596 010002000000",
+                 "0d85 01cf1000000000000008 0205 0300 0400 0596 cf1000000000000003 0000000000",
                  ST_INVALID);
     assert_patch("0c04 0d85", "0ccd2000 0d85", ST_OK);
     assert_patch("0c04 0d85", "0ccd2001 0d85", ST_INVALID); /* more CPUs than Linux can have */
@@ -171,9 +171,31 @@ static void a_window_and_its_weights_make_sense(void **state)
 static void unknown_causes_of_loss_are_not_swept_under(void **state)
 {
     (void)state;
-    assert_patch("0595 0100020000", "0593 010002", ST_OK);
-    assert_patch("0595 0100020000", "0596 010002000000", ST_OK);
-    assert_patch("0595 0100020000", "0596 010002000001", ST_UNSUPPORTED);
+    assert_patch("0596 010002000000", "0593 010002", ST_OK);
+    assert_patch("0596 010002000000", "0597 01000200000000", ST_OK);
+    assert_patch("0596 010002000000", "0597 01000200000001", ST_UNSUPPORTED);
+}
+
+/* 33 ends, one more than there are numbers for; the last one's count follows. */
+#define ENDS_33 "0fdc0021 0103010000000000000000000000000000000000000000000000000000000000"
+
+static void ends_of_walks_are_of_delivered_samples_and_newer_ones_are_kept(void **state)
+{
+    struct blob plain = patched("0f93 010301", "0f9a 01030000000000000001");
+    struct chunk c = {0};
+
+    (void)state;
+    assert_int_equal(decode_plain(blob_slice(&plain), CHUNK_WIRE, &c, NULL), ST_OK);
+    assert_int_equal(walks_other(&c.info.walks), 1);
+    assert_int_equal(walks_sum(&c.info.walks), 5);
+    assert_int_equal(walks_user(&c.info.walks), 4);
+    assert_int_equal(c.info.walks.count[WALK_ROOT], 3);
+    chunk_deinit(&c);
+    blob_deinit(&plain);
+    assert_patch("0f93 010301", "0f90", ST_OK);
+    assert_patch("0f93 010301", "0f93 010302", ST_INVALID);
+    assert_patch("0f93 010301", ENDS_33 "00", ST_OK);
+    assert_patch("0f93 010301", ENDS_33 "01", ST_UNSUPPORTED);
 }
 
 static void strings_are_text_each_with_its_end(void **state)
@@ -194,7 +216,7 @@ static void build_ids_have_at_most_32_bytes(void **state)
 
 static void what_a_newer_writer_adds_is_skipped_to_the_depth_limit(void **state)
 {
-    struct blob plain = patched("84 0101 02 8e", "85 0101 02 8e");
+    struct blob plain = patched("84 0101 02 8f", "85 0101 02 8f");
     struct chunk c = {0};
 
     (void)state;
@@ -215,8 +237,8 @@ static void what_a_newer_writer_adds_is_skipped_to_the_depth_limit(void **state)
 static void another_layout_is_unsupported_and_none_is_malformed(void **state)
 {
     (void)state;
-    assert_patch("84 0101 02 8e", "84 0102 02 8e", ST_UNSUPPORTED);
-    assert_patch("84 0101 02 8e", "83 02 8e", ST_INVALID);
+    assert_patch("84 0101 02 8f", "84 0102 02 8f", ST_UNSUPPORTED);
+    assert_patch("84 0101 02 8f", "83 02 8f", ST_INVALID);
 }
 
 static void a_key_twice_is_refused(void **state)
@@ -348,6 +370,7 @@ int main(void)
         cmocka_unit_test(frames_are_of_a_known_kind_with_what_it_needs),
         cmocka_unit_test(a_window_and_its_weights_make_sense),
         cmocka_unit_test(unknown_causes_of_loss_are_not_swept_under),
+        cmocka_unit_test(ends_of_walks_are_of_delivered_samples_and_newer_ones_are_kept),
         cmocka_unit_test(strings_are_text_each_with_its_end),
         cmocka_unit_test(build_ids_have_at_most_32_bytes),
         cmocka_unit_test(what_a_newer_writer_adds_is_skipped_to_the_depth_limit),

@@ -1,4 +1,4 @@
-/* ledger and event: sums that cannot wrap, names that are those of the tables. */
+/* ledger, walks and event: sums that cannot wrap, names that are those of the tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "common/event.h"
 #include "common/ledger.h"
+#include "common/walks.h"
 
 static void ledgers_add_up_counter_by_counter(void **state)
 {
@@ -44,6 +45,23 @@ static void every_cause_of_loss_has_its_name(void **state)
     assert_string_equal(loss_name(LOSS_KINDS), "unknown");
 }
 
+static void walks_add_up_and_keep_what_has_no_name_yet(void **state)
+{
+    struct walks sum = {.count = {[WALK_NONE] = 2, [WALK_ROOT] = 5}};
+    const struct walks more = {.count = {[WALK_ROOT] = 1, [WALK_ENDS] = 3}};
+
+    (void)state;
+    walks_add(&sum, &more);
+    assert_int_equal(walks_sum(&sum), 11);
+    assert_int_equal(walks_user(&sum), 9);
+    assert_int_equal(walks_other(&sum), 3);
+    assert_string_equal(walk_name(WALK_ROOT), "root");
+    assert_string_equal(walk_name(WALK_ENDS), "unknown");
+    sum.count[WALK_LOST] = UINT64_MAX;
+    walks_add(&sum, &sum);
+    assert_int_equal(walks_sum(&sum), UINT64_MAX);
+}
+
 static void events_are_found_by_name_and_by_number(void **state)
 {
     enum event e = EVENT_NONE;
@@ -75,6 +93,7 @@ int main(void)
         cmocka_unit_test(ledgers_add_up_counter_by_counter),
         cmocka_unit_test(a_sum_that_does_not_fit_stays_at_the_top),
         cmocka_unit_test(every_cause_of_loss_has_its_name),
+        cmocka_unit_test(walks_add_up_and_keep_what_has_no_name_yet),
         cmocka_unit_test(events_are_found_by_name_and_by_number),
         cmocka_unit_test(what_is_no_event_leaves_the_result_alone),
     };
