@@ -22,14 +22,21 @@ static json_t *view_rows(const struct ranking *r)
     return rows;
 }
 
+static json_t *view_naming(const struct naming *n)
+{
+    return json_pack("{s:o, s:o, s:o}", "frames", json_u64(n->frames), "named", json_u64(n->named),
+                     "share", json_finite(naming_share(n), 1));
+}
+
 static json_t *view_ranking(const struct ranking *r, const struct profile *p)
 {
-    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "event",
+    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "event",
                      event_name(p->event), "unit", event_unit(p->event), "by",
                      view_by(r->by, r->by_count), "rows", view_rows(r), "rows_found",
                      (json_int_t)r->rows_found, "folded_share", json_finite(r->folded_share, 0),
-                     "cores", view_cores(p), "weight_ns", json_ns(p->weight_ns), "samples",
-                     json_u64(p->samples), "coverage", json_coverage(&p->coverage));
+                     "names", view_naming(&r->naming), "cores", view_cores(p), "weight_ns",
+                     json_ns(p->weight_ns), "samples", json_u64(p->samples), "coverage",
+                     json_coverage(&p->coverage));
 }
 
 static enum status work(struct question *q)

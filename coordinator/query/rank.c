@@ -290,6 +290,8 @@ enum status rank(const struct profile *p, struct symbolizer *s, const struct dic
         st = sum_totals(&r, p, shown);
     if (st == ST_OK)
         st = fill_rows(&r, shown, &ranking);
+    if (st == ST_OK)
+        st = naming_measure(p, &r.stacks, s, &ranking.naming);
     ranker_deinit(&r);
     if (st != ST_OK) {
         ranking_deinit(&ranking);

@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "coordinator/query/estimate.h"
+#include "coordinator/query/naming.h"
 #include "coordinator/query/profile.h"
 #include "coordinator/query/symbolize.h"
 
@@ -43,6 +44,7 @@ struct ranking {
     uint32_t row_count; /* at most the limit */
     uint32_t rows_found; /* before the limit: what is folded away, callers without self included */
     double folded_share; /* self share of the rows that were cut */
+    struct naming naming; /* of the whole profile */
 };
 
 /* "service,function". ST_INVALID: an unknown dimension, one twice, none or too many. */

@@ -84,6 +84,27 @@ static void self_is_the_innermost_frame_and_total_any(void **state)
     ranking_deinit(&r);
 }
 
+/* Marks are no frames; every other one counts for each of its samples. */
+static void the_share_of_named_frames_is_weighted_by_samples(void **state)
+{
+    struct history *h = *state;
+    uint32_t named = STACK(h, "/bin/a+0x10", "main"), bare = STACK(h, "[truncated]", "/bin/a+0x99");
+    struct ranking r;
+
+    SYMBOLS(h, "/bin/a", {0x10, 0x10, "start"});
+    CHUNK(h, chunk_of(history_profiler(h, "a", NULL, 0, 10)), {.leaf = named, .count = 300},
+          {.leaf = bare, .count = 100});
+    r = ranked(h, "binary", 1); /* of all rows, those that are cut too */
+    assert_int_equal(r.naming.frames, 2 * 300 + 100);
+    assert_int_equal(r.naming.named, 2 * 300);
+    assert_near(naming_share(&r.naming), 6.0 / 7, 1e-9);
+    ranking_deinit(&r);
+    r = ranked(h, "function", 0);
+    assert_int_equal(row_of(&r, "a+0x99", NULL)->self_samples, 100); /* and never vanishes */
+    assert_string_equal(row_of(&r, "a+0x99", NULL)->binary, "a");
+    ranking_deinit(&r);
+}
+
 static void recursion_counts_once_a_stack(void **state)
 {
     struct history *h = *state;
@@ -287,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CLAIM(self_is_the_innermost_frame_and_total_any),
         CLAIM(recursion_counts_once_a_stack),
+        CLAIM(the_share_of_named_frames_is_weighted_by_samples),
         CLAIM(samples_at_99_and_199_hz_are_equal_cores),
         CLAIM(losses_are_made_up_for),
         CLAIM(marks_are_rows),

@@ -142,6 +142,12 @@ static void cpp_and_rust_names_are_readable(void **state)
         {"_ZN4core3fmt9Formatter3pad17h1b2c3d4e5f607182E", "core::fmt::Formatter::pad"},
         {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
         {"_ZN3foo3barEv.cold", "foo::bar"},
+        {"_ZN3foo3barEi", "foo::bar"}, /* overloads share a row ... */
+        {"_Z3maxIiET_S0_S0_", "max<int>"}, /* ... instances of a template do not */
+        {"_Z3maxIdET_S0_S0_", "max<double>"},
+        {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()"},
+        {"_ZNK1acv1bEv", "a::operator b"},
+        {"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
     };
     char text[DEMANGLE_TEXT_MAX];
 
