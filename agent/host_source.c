@@ -32,6 +32,7 @@ struct host_source {
     struct resolver resolver;
     struct mono refreshed, scanned; /* the kernel's symbols; /proc */
     uint64_t events_lost; /* by the side-band, when /proc was read */
+    char degraded[SAMPLER_WHY_MAX + SOURCE_WHY_MAX];
     source_visit *visit; /* during a drain */
     void *visit_arg;
 };
@@ -124,6 +125,15 @@ static void make_up_for_lost_events(struct host_source *s, struct mono now)
     (void)processes_scan(s->processes, s->scope_cgroup); /* else: at the next loss */
 }
 
+static void note_degraded(struct host_source *s)
+{
+    const char *sampler = sampler_degraded(s->sampler);
+    const char *kernel = kernel_degraded(s->kernel);
+
+    (void)snprintf(s->degraded, sizeof(s->degraded), "%s%s%s", sampler,
+                   *sampler != '\0' && kernel != NULL ? "; " : "", kernel == NULL ? "" : kernel);
+}
+
 static void look_around(struct host_source *s, struct mono now)
 {
     make_up_for_lost_events(s, now);
@@ -131,6 +141,7 @@ static void look_around(struct host_source *s, struct mono now)
         return;
     s->refreshed = now;
     (void)kernel_symbols_refresh(s->kernel);
+    note_degraded(s);
 }
 
 static struct mono drain(struct source *base, struct mono now, source_visit *visit, void *arg)
@@ -234,10 +245,7 @@ static enum status open_symbols(struct source *base, const struct build_id *id,
 
 static const char *degraded(const struct source *base)
 {
-    const struct host_source *s = (const struct host_source *)base;
-    const char *why = kernel_degraded(s->kernel);
-
-    return why == NULL ? "" : why;
+    return ((const struct host_source *)base)->degraded;
 }
 
 /* ---- open and close ---- */
@@ -258,7 +266,8 @@ static void host_source_close(struct source *base)
 static enum status open_parts(struct host_source *s, const struct host_source_options *options,
                               char why[SOURCE_WHY_MAX])
 {
-    const struct sampler_options sampler = {options->scope_cgroup, options->ring_bytes};
+    const struct sampler_options sampler = {.scope_cgroup = options->scope_cgroup,
+                                            .ring_bytes = options->ring_bytes};
     const struct processes_options processes = {.jit_bytes = options->jit_bytes};
     enum status st = sampler_open(&sampler, &s->sampler, why);
 
@@ -304,6 +313,7 @@ enum status host_source_open(const struct host_source_options *options, struct s
         host_source_close(&s->base);
         return st;
     }
+    note_degraded(s);
     s->resolver.processes = s->processes;
     s->resolver.kernel = s->kernel;
     *out = &s->base;

@@ -26,8 +26,8 @@ struct sequencer {
     struct sequencer_counters counters;
 };
 
-/* A sample in the arena: the struct, then its addresses, kernel part first. An event: the struct,
- * then its path with the NUL, when it has one. */
+/* A sample in the arena: the struct, then its addresses, kernel part first, then the copy of its
+ * stack, if any. An event: the struct, then its path with the NUL, when it has one. */
 
 enum status sequencer_new(struct sequencer **out)
 {
@@ -117,7 +117,8 @@ static bool add_sample(struct arena *a, const struct sample *sample)
 {
     size_t kernel = sample->kernel_count * sizeof(uint64_t);
     size_t user = sample->user_count * sizeof(uint64_t);
-    uint8_t *place = append(a, sample->time, true, sizeof(*sample) + kernel + user);
+    size_t raw = sample->raw == NULL ? 0 : sizeof(*sample->raw) + sample->raw->bytes;
+    uint8_t *place = append(a, sample->time, true, sizeof(*sample) + kernel + user + raw);
 
     if (place == NULL)
         return false;
@@ -126,6 +127,8 @@ static bool add_sample(struct arena *a, const struct sample *sample)
         memcpy(place + sizeof(*sample), sample->kernel, kernel);
     if (user != 0)
         memcpy(place + sizeof(*sample) + kernel, sample->user, user);
+    if (raw != 0)
+        memcpy(place + sizeof(*sample) + kernel + user, sample->raw, raw);
     return true;
 }
 
@@ -159,6 +162,8 @@ static struct sample sample_at(const struct arena *a, const struct item *item)
     memcpy(&sample, a->bytes + item->offset, sizeof(sample));
     sample.kernel = (const uint64_t *)(a->bytes + item->offset + sizeof(sample));
     sample.user = sample.kernel + sample.kernel_count;
+    if (sample.raw != NULL)
+        sample.raw = (const struct abi_raw_stack *)(sample.user + sample.user_count);
     return sample;
 }
 

@@ -41,7 +41,7 @@ struct abi_registers {
 
 /* The user stack of a process whose mappings the kernel side does not know yet: it has just begun.
  * By the time that the agent takes the sample in hand it knows them and walks this copy. */
-#define ABI_RAW_STACK_MAX (32u << 10)
+#define ABI_RAW_STACK_MAX (28u << 10) /* with the rest below 32 KiB, a per-CPU value's limit */
 
 struct abi_raw_stack {
     struct abi_registers registers;

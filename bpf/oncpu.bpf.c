@@ -1,6 +1,8 @@
 /* oncpu - one record for each tick of a CPU's sampling clock: who runs, and both of its stacks.
  * The record is put together in per-CPU scratch memory and only its used length goes to the ring
- * buffer. Each run ends in exactly one of the counters DELIVERED, IDLE, RING_FULL, SCRATCH_BUSY. */
+ * buffer. Each run ends in exactly one of the counters DELIVERED, IDLE, RING_FULL, SCRATCH_BUSY.
+ * A process whose mappings are unknown is sent with a copy of its stack; and what is known of one
+ * is dropped right when it ends or executes another file, so no walk goes by a dead image. */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 
@@ -9,15 +11,23 @@
 
 #include "bpf/abi.h"
 #include "bpf/kernel.h"
+#include "bpf/stack_copy.h"
+#include "bpf/task.h"
 #include "bpf/unwind.h"
 
 #define FRAMES_BYTES (ABI_FRAMES_MAX * sizeof(__u64))
-#define RECORD_BYTES (sizeof(struct abi_sample) + 2 * FRAMES_BYTES)
-#define USER_MODE_RING 3 /* the low bits of cs on x86 */
+#define RECORD_BYTES                                                               \
+    (sizeof(struct abi_sample) + 2 * FRAMES_BYTES + sizeof(struct abi_raw_stack) + \
+     ABI_RAW_STACK_MAX)
+
+/* Copies take 1 to 4 us each: at most 0.4 % of a CPU. */
+#define COPIES_PER_SECOND 1000
+#define NS_PER_SECOND 1000000000ull
 
 struct scratch {
     __u32 busy; /* a run that was interrupted by another still writes here */
-    __u32 unused;
+    __u32 copies; /* of stacks, in this second */
+    __u64 second;
     __u64 record[RECORD_BYTES / sizeof(__u64)]; /* a struct abi_sample */
 };
 
@@ -53,54 +63,131 @@ static __always_inline void count(enum abi_counter which)
         __sync_fetch_and_add(&c->counts[which], 1);
 }
 
-static __always_inline __u32 task_flags(void)
-{
-    struct task_struct *task = (void *)bpf_get_current_task();
-
-    return BPF_CORE_READ(task, flags);
-}
-
 static __always_inline void describe_task(struct abi_sample *s)
 {
-    __u64 pid_tid = bpf_get_current_pid_tgid();
+    struct task_ids ids = current_ids();
 
     s->time_ns = bpf_ktime_get_ns();
     s->cgroup = bpf_get_current_cgroup_id();
-    s->pid = pid_tid >> 32;
-    s->tid = (__u32)pid_tid;
+    s->cgroup_v1 = current_cgroup_v1();
+    s->pid = ids.pid;
+    s->tid = ids.tid;
     s->cpu = bpf_get_smp_processor_id();
-    s->flags = task_flags() & PF_KTHREAD ? ABI_KERNEL_THREAD : 0;
+    s->flags = current_flags() & PF_KTHREAD ? ABI_KERNEL_THREAD : 0;
     bpf_get_current_comm(s->comm, sizeof(s->comm));
 }
 
-/* Fills in both stacks; the length of the frames in bytes. */
-static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx, struct abi_sample *s)
-{
-    struct unwound user = {0, WALK_NONE};
-    long kernel_bytes = bpf_get_stack(ctx, s->frames, FRAMES_BYTES, 0);
-    int failed = kernel_bytes < 0 && (ctx->regs.cs & USER_MODE_RING) != USER_MODE_RING;
-    __u32 kernel_frames = 0;
+/* ---- stacks ---- */
 
-    if (kernel_bytes > 0)
-        kernel_frames = (__u32)kernel_bytes / sizeof(__u64);
+static __always_inline __u32 capture_kernel(struct bpf_perf_event_data *ctx, struct abi_sample *s)
+{
+    long bytes = bpf_get_stack(ctx, s->frames, FRAMES_BYTES, 0);
+
+    if (bytes < 0 && (ctx->regs.cs & USER_MODE_RING) != USER_MODE_RING)
+        count(ABI_COUNTER_STACK_FAILED);
+    return bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+}
+
+/* 0: w->registers are the user side's. */
+static __always_inline int take_registers(struct bpf_perf_event_data *ctx, struct unwind_world *w,
+                                          enum unwind_way way)
+{
+    if ((ctx->regs.cs & USER_MODE_RING) == USER_MODE_RING) {
+        w->registers.rip = ctx->regs.rip;
+        w->registers.rsp = ctx->regs.rsp;
+        w->registers.rbp = ctx->regs.rbp;
+        w->registers.r10 = ctx->regs.r10;
+        w->registers.cs = ctx->regs.cs;
+        return 0;
+    }
+    return read_saved_registers(w, way) != 0 || !came_from_user_mode(&w->registers);
+}
+
+/* Kernel threads that borrow a user's memory have no user side of their own: NONE. */
+static __always_inline struct unwound capture_user(struct bpf_perf_event_data *ctx,
+                                                   struct unwind_world *w, __u32 pid,
+                                                   enum unwind_way way)
+{
+    if (way == UNWIND_PLAIN || !unwind_tables_on)
+        return unwind_plain(ctx, w);
+    if (take_registers(ctx, w, way) != 0)
+        return (struct unwound){0, WALK_NONE};
+    if (runs_32_bit_code(&w->registers))
+        return unwind_plain_or(ctx, w, WALK_UNSUPPORTED);
+    return unwind_by_tables(w, pid, way);
+}
+
+/* No copy crowds out plain records: it wants half of the ring free. */
+static __always_inline int may_copy(struct scratch *scratch, __u64 now_ns)
+{
+    __u64 second = now_ns / NS_PER_SECOND;
+
+    if (scratch->second != second) {
+        scratch->second = second;
+        scratch->copies = 0;
+    }
+    if (scratch->copies >= COPIES_PER_SECOND)
+        return 0;
+    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+        bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2)
+        return 0;
+    scratch->copies++;
+    return 1;
+}
+
+/* Behind the frames, which end `offset` bytes into the record; the bytes that it adds. */
+static __always_inline __u32 append_stack(struct abi_sample *s, __u32 offset,
+                                          const struct unwind_world *w)
+{
+    struct abi_raw_stack *raw = (void *)s + offset;
+    __u32 bytes;
+
+    raw->registers.ip = w->registers.rip;
+    raw->registers.sp = w->registers.rsp;
+    raw->registers.bp = w->registers.rbp;
+    raw->registers.r10 = w->registers.r10;
+    raw->unused = 0;
+    bytes = stack_copy(s, offset + sizeof(*raw), w->registers.rsp);
+    raw->bytes = bytes;
+    s->flags |= ABI_DEFERRED;
+    return sizeof(*raw) + bytes;
+}
+
+/* Fills in both stacks; the record's length in bytes. */
+static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
+                                            struct scratch *scratch, enum unwind_way way)
+{
+    struct abi_sample *s = (struct abi_sample *)scratch->record;
+    struct unwind_world *w = current_world();
+    struct unwound user = {0, WALK_NONE};
+    __u32 kernel_frames = capture_kernel(ctx, s);
+    __u32 bytes;
+
+    if (w && !(s->flags & ABI_KERNEL_THREAD)) {
+        user = capture_user(ctx, w, s->pid, way);
+        if (user.frames == 0 && user.end != WALK_NONE)
+            count(ABI_COUNTER_STACK_FAILED);
+    }
     if (kernel_frames > ABI_FRAMES_MAX) /* never; the verifier wants to see it */
         kernel_frames = ABI_FRAMES_MAX;
-    if (!(s->flags & ABI_KERNEL_THREAD)) {
-        user = unwind_user(ctx, s->frames + kernel_frames);
-        failed |= user.frames == 0;
-    }
     if (user.frames > ABI_FRAMES_MAX)
         user.frames = ABI_FRAMES_MAX;
-    if (failed)
-        count(ABI_COUNTER_STACK_FAILED);
+    if (w)
+        bpf_probe_read_kernel(s->frames + kernel_frames, user.frames * sizeof(__u64), w->frames);
     s->kernel_frames = kernel_frames;
     s->user_frames = user.frames;
     s->end = user.end;
-    return (kernel_frames + user.frames) * sizeof(__u64);
+    bytes = sizeof(*s) + (kernel_frames + user.frames) * sizeof(__u64);
+    if (w && way != UNWIND_PLAIN && (user.end == WALK_UNKNOWN || user.end == WALK_UNMAPPED) &&
+        may_copy(scratch, s->time_ns)) {
+        bytes += append_stack(s, bytes, w);
+    }
+    return bytes;
 }
 
-SEC("perf_event")
-int on_cpu(struct bpf_perf_event_data *ctx)
+/* ---- the programs ---- */
+
+static __always_inline int sample(struct bpf_perf_event_data *ctx, enum unwind_way way)
 {
     __u32 zero = 0;
     struct scratch *scratch;
@@ -121,15 +208,76 @@ int on_cpu(struct bpf_perf_event_data *ctx)
     barrier(); /* for an interrupting run, not for another CPU */
     s = (struct abi_sample *)scratch->record;
     describe_task(s);
-    bytes = capture_stacks(ctx, s);
-    if (bytes > 2 * FRAMES_BYTES)
-        bytes = 2 * FRAMES_BYTES;
-    if (bpf_ringbuf_output(&ring, s, sizeof(*s) + bytes, BPF_RB_NO_WAKEUP) == 0)
+    bytes = capture_stacks(ctx, scratch, way);
+    if (bytes > RECORD_BYTES)
+        bytes = RECORD_BYTES;
+    if (bpf_ringbuf_output(&ring, s, bytes, BPF_RB_NO_WAKEUP) == 0) {
         count(ABI_COUNTER_DELIVERED);
-    else
+        if (s->flags & ABI_DEFERRED)
+            count(ABI_COUNTER_DEFERRED);
+    } else {
         count(ABI_COUNTER_RING_FULL);
+    }
     barrier();
     scratch->busy = 0;
+    return 0;
+}
+
+SEC("perf_event")
+int on_cpu(struct bpf_perf_event_data *ctx)
+{
+    return sample(ctx, UNWIND_FAST);
+}
+
+SEC("perf_event")
+int on_cpu_compat(struct bpf_perf_event_data *ctx)
+{
+    return sample(ctx, UNWIND_COMPAT);
+}
+
+SEC("perf_event")
+int on_cpu_plain(struct bpf_perf_event_data *ctx)
+{
+    return sample(ctx, UNWIND_PLAIN);
+}
+
+/* A child of fork is unknown until the agent has seen it, and its samples until then take a copy of
+ * their stack along: some 3 us for each of the few that fall in this short time, where copying the
+ * parent's 5 KiB of ranges would slow down every fork of the machine, most of them for an exec. */
+static __always_inline void forget_process(void)
+{
+    struct abi_page_key key = {current_ids().pid, 0};
+    struct abi_page *first = bpf_map_lookup_elem(&processes, &key);
+    __u32 pages;
+
+    if (!first)
+        return;
+    pages = first->pages;
+    bpf_map_delete_elem(&processes, &key);
+    for (__u32 i = 1; i <= ABI_PAGES_MAX && i <= pages; i++) {
+        key.page = i;
+        bpf_map_delete_elem(&processes, &key);
+    }
+}
+
+SEC("raw_tp/sched_process_exec")
+int on_exec(void *ctx)
+{
+    (void)ctx;
+    forget_process();
+    return 0;
+}
+
+/* With the last thread the process ends. */
+SEC("raw_tp/sched_process_exit")
+int on_exit(void *ctx)
+{
+    struct task_struct *task = (void *)bpf_get_current_task();
+    struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+    (void)ctx;
+    if (BPF_CORE_READ(signal, live).counter == 0)
+        forget_process();
     return 0;
 }
 

@@ -2,16 +2,13 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/sampler/loader.h"
 #include "bpf/oncpu.skel.h"
-
-#define VERIFIER_LOG_BEGIN "BEGIN PROG LOAD LOG"
-#define VERIFIER_SUMMARY "\nprocessed "
 
 enum { FDINFO_LINE_MAX = 128 };
 
@@ -20,7 +17,7 @@ struct counts { /* one CPU's value of the counters map */
 };
 
 struct program {
-    struct oncpu_bpf *skeleton;
+    struct loaded loaded;
     struct ring_buffer *ring;
     struct counts *per_cpu; /* room for one look-up */
     int cpus; /* possible ones */
@@ -28,89 +25,6 @@ struct program {
     void (*visit)(void *arg, const struct sample *sample); /* of the drain that runs */
     void *arg;
 };
-
-/* libbpf's print callback has no argument, so what it said lies here between two loads. */
-static char last_words[SAMPLER_WHY_MAX / 2];
-
-static void keep_tail(const char *text)
-{
-    size_t length = strlen(text);
-    size_t skip = length < sizeof(last_words) ? 0 : length - (sizeof(last_words) - 1);
-
-    (void)snprintf(last_words, sizeof(last_words), "%s", text + skip);
-    for (char *c = last_words; *c != '\0'; c++)
-        if (*c == '\n')
-            *c = ' ';
-}
-
-/* The verifier's verdict is the line above its summary; any other warning is kept until one comes.
- */
-static void keep_words(char *text)
-{
-    static bool have_verdict;
-    char *end;
-
-    if (last_words[0] == '\0')
-        have_verdict = false;
-    if (strstr(text, VERIFIER_LOG_BEGIN) != NULL) {
-        end = strstr(text, VERIFIER_SUMMARY);
-        if (end != NULL)
-            *end = '\0';
-        have_verdict = true;
-        keep_tail(text);
-    } else if (!have_verdict) {
-        keep_tail(text);
-    }
-}
-
-static int on_libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
-{
-    char *text = NULL;
-
-    if (level != LIBBPF_WARN)
-        return 0;
-    if (vasprintf(&text, format, args) < 0)
-        return 0;
-    keep_words(text);
-    free(text);
-    return 0;
-}
-
-static enum status explain_load(int err, char why[SAMPLER_WHY_MAX])
-{
-    switch (err) {
-    case EPERM:
-        (void)snprintf(why, SAMPLER_WHY_MAX,
-                       "loading the eBPF program: permission denied: run as root or with CAP_BPF "
-                       "and CAP_PERFMON (kernel lockdown refuses root too)");
-        return ST_DENIED;
-    case ENOMEM:
-        (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: out of memory");
-        return ST_NOMEM;
-    default:
-        (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: %s",
-                       last_words[0] != '\0' ? last_words : strerror(err));
-        return ST_UNSUPPORTED;
-    }
-}
-
-static enum status load(struct program *p, uint32_t ring_bytes, char why[SAMPLER_WHY_MAX])
-{
-    libbpf_print_fn_t before;
-    int rc = -EINVAL;
-
-    last_words[0] = '\0';
-    before = libbpf_set_print(on_libbpf_print);
-    p->skeleton = oncpu_bpf__open();
-    if (p->skeleton == NULL)
-        rc = -errno;
-    else
-        rc = bpf_map__set_max_entries(p->skeleton->maps.ring, ring_bytes);
-    if (rc == 0)
-        rc = oncpu_bpf__load(p->skeleton);
-    libbpf_set_print(before);
-    return rc == 0 ? ST_OK : explain_load(-rc, why);
-}
 
 static uint64_t map_memory(int map_fd)
 {
@@ -134,7 +48,7 @@ static uint64_t all_map_memory(const struct program *p)
     struct bpf_map *map;
     uint64_t bytes = 0;
 
-    bpf_object__for_each_map(map, p->skeleton->obj)
+    bpf_object__for_each_map(map, p->loaded.skeleton->obj)
     {
         bytes += map_memory(bpf_map__fd(map));
     }
@@ -149,6 +63,19 @@ static bool record_is_whole(const struct abi_sample *s, size_t size)
            size >= sizeof(*s) + (s->kernel_frames + s->user_frames) * sizeof(s->frames[0]);
 }
 
+/* The copy of the stack behind a whole record's frames; NULL: there is none. */
+static const struct abi_raw_stack *raw_stack(const struct abi_sample *s, size_t size)
+{
+    const void *end_of_frames = s->frames + s->kernel_frames + s->user_frames;
+    const struct abi_raw_stack *raw = end_of_frames;
+    size_t room = size - (size_t)((const char *)end_of_frames - (const char *)s);
+
+    if ((s->flags & ABI_DEFERRED) == 0 || room < sizeof(*raw) || raw->bytes > ABI_RAW_STACK_MAX ||
+        room - sizeof(*raw) < raw->bytes)
+        return NULL;
+    return raw;
+}
+
 static int on_record(void *arg, void *data, size_t size)
 {
     const struct program *p = arg;
@@ -160,6 +87,7 @@ static int on_record(void *arg, void *data, size_t size)
     sample = (struct sample){
         .time = {s->time_ns},
         .cgroup = s->cgroup,
+        .cgroup_v1 = s->cgroup_v1,
         .pid = s->pid,
         .tid = s->tid,
         .cpu = s->cpu,
@@ -169,24 +97,26 @@ static int on_record(void *arg, void *data, size_t size)
         .kernel_count = s->kernel_frames,
         .user = (const uint64_t *)s->frames + s->kernel_frames,
         .user_count = s->user_frames,
+        .raw = raw_stack(s, size),
     };
     memcpy(sample.comm, s->comm, sizeof(sample.comm));
     p->visit(p->arg, &sample);
     return 0;
 }
 
-enum status program_open(uint32_t ring_bytes, struct program **out, char why[SAMPLER_WHY_MAX])
+enum status program_open(const struct loader_options *options, struct program **out,
+                         char why[SAMPLER_WHY_MAX])
 {
     struct program *p = calloc(1, sizeof(*p));
     enum status st = ST_NOMEM;
 
     if (p == NULL)
         return ST_NOMEM;
-    st = load(p, ring_bytes, why);
+    st = loader_load(options, &p->loaded, why);
     if (st != ST_OK)
         goto out;
     st = ST_NOMEM;
-    p->ring = ring_buffer__new(bpf_map__fd(p->skeleton->maps.ring), on_record, p, NULL);
+    p->ring = ring_buffer__new(bpf_map__fd(p->loaded.skeleton->maps.ring), on_record, p, NULL);
     if (p->ring == NULL)
         goto out;
     p->cpus = libbpf_num_possible_cpus();
@@ -211,14 +141,32 @@ void program_close(struct program *p)
     if (p == NULL)
         return;
     ring_buffer__free(p->ring);
-    oncpu_bpf__destroy(p->skeleton);
+    loader_unload(&p->loaded);
     free(p->per_cpu);
     free(p);
 }
 
 int program_fd(const struct program *p)
 {
-    return bpf_program__fd(p->skeleton->progs.on_cpu);
+    return p->loaded.program_fd;
+}
+
+struct sampler_maps program_maps(const struct program *p)
+{
+    return (struct sampler_maps){
+        .processes = bpf_map__fd(p->loaded.skeleton->maps.processes),
+        .shards = bpf_map__fd(p->loaded.skeleton->maps.shards),
+    };
+}
+
+void program_use_tables(struct program *p, bool on)
+{
+    p->loaded.skeleton->bss->unwind_tables_on = on;
+}
+
+const struct loaded *program_loaded(const struct program *p)
+{
+    return &p->loaded;
 }
 
 void program_drain(struct program *p, void (*visit)(void *arg, const struct sample *sample),
@@ -233,7 +181,7 @@ static void read_counts(const struct program *p, uint64_t counts[ABI_COUNTERS])
 {
     uint32_t zero = 0;
 
-    if (bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.counters), &zero, p->per_cpu) != 0)
+    if (bpf_map_lookup_elem(bpf_map__fd(p->loaded.skeleton->maps.counters), &zero, p->per_cpu) != 0)
         return;
     for (int cpu = 0; cpu < p->cpus; cpu++)
         for (int i = 0; i < ABI_COUNTERS; i++)

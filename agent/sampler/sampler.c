@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/sampler/clocks.h"
+#include "agent/sampler/loader.h"
 #include "agent/sampler/program.h"
 
 #define ROOT_PID_NAMESPACE 0xEFFFFFFCu /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
@@ -17,17 +18,14 @@ struct sampler {
     bool running;
 };
 
-/* Samples carry pids of the root namespace; elsewhere they would name the wrong processes. */
-static enum status check_pid_namespace(char why[SAMPLER_WHY_MAX])
+/* The inode of the agent's own, in which samples carry pids; 0: the first one. */
+static uint32_t pid_namespace(void)
 {
     struct stat ns;
 
     if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino == ROOT_PID_NAMESPACE)
-        return ST_OK;
-    (void)snprintf(why, SAMPLER_WHY_MAX,
-                   "the agent runs in a pid namespace of its own: start it in the host's "
-                   "(containers: --pid=host)");
-    return ST_UNSUPPORTED;
+        return 0;
+    return (uint32_t)ns.st_ino;
 }
 
 static enum status check_ring(uint32_t bytes, char why[SAMPLER_WHY_MAX])
@@ -49,20 +47,21 @@ static bool period_is_sane(uint64_t period_ns)
 enum status sampler_open(const struct sampler_options *options, struct sampler **out,
                          char why[SAMPLER_WHY_MAX])
 {
-    uint32_t ring = options->ring_bytes != 0 ? options->ring_bytes : SAMPLER_RING_BYTES_DEFAULT;
+    const struct loader_options loader = {
+        .ring_bytes = options->ring_bytes != 0 ? options->ring_bytes : SAMPLER_RING_BYTES_DEFAULT,
+        .pid_namespace = pid_namespace(),
+        .walk = options->walk,
+    };
     struct sampler *s = calloc(1, sizeof(*s));
     enum status st = ST_NOMEM;
 
     (void)snprintf(why, SAMPLER_WHY_MAX, "%s", status_text(ST_NOMEM));
     if (s == NULL)
         goto out;
-    st = check_pid_namespace(why);
+    st = check_ring(loader.ring_bytes, why);
     if (st != ST_OK)
         goto out;
-    st = check_ring(ring, why);
-    if (st != ST_OK)
-        goto out;
-    st = program_open(ring, &s->program, why);
+    st = program_open(&loader, &s->program, why);
     if (st != ST_OK)
         goto out;
     st = clocks_open(options->scope_cgroup, program_fd(s->program), &s->clocks, why);
@@ -132,6 +131,26 @@ void sampler_read_counters(struct sampler *s, struct sampler_counters *out)
     c.clock_ns = clocks_total_ns(s->clocks);
     c.cpus = clocks_count(s->clocks);
     *out = c;
+}
+
+void sampler_use_tables(struct sampler *s, bool on)
+{
+    program_use_tables(s->program, on);
+}
+
+struct sampler_maps sampler_maps(const struct sampler *s)
+{
+    return program_maps(s->program);
+}
+
+enum sampler_walk sampler_walk(const struct sampler *s)
+{
+    return program_loaded(s->program)->walk;
+}
+
+const char *sampler_degraded(const struct sampler *s)
+{
+    return program_loaded(s->program)->degraded;
 }
 
 const char *sampler_clock_name(const struct sampler *s)

@@ -24,20 +24,38 @@ enum {
 
 struct sampler; /* opaque */
 
+/* How user stacks are walked in the kernel, best first. The first two know unwind tables. */
+enum sampler_walk {
+    SAMPLER_WALK_FAST,
+    SAMPLER_WALK_COMPAT, /* slower: for kernels before 5.17 */
+    SAMPLER_WALK_PLAIN, /* over frame pointers alone */
+};
+
 struct sampler_options {
     const char *scope_cgroup; /* a cgroup v2 directory; NULL: the whole host */
     uint32_t ring_bytes; /* power of two, multiple of the page size; 0: the default */
+    enum sampler_walk walk; /* the best one to try; where the kernel refuses it, the next */
 };
 
 struct sample { /* lent for the call that passes it */
     struct mono time;
     uint64_t cgroup;
-    uint32_t pid, tid, cpu;
+    uint64_t cgroup_v1; /* of the v1 memory hierarchy; 0: there is none */
+    uint32_t pid, tid, cpu; /* in the agent's pid namespace; 0: not visible from there */
     enum walk_end end;
     bool kernel_thread;
     char comm[ABI_COMM_BYTES];
     const uint64_t *kernel, *user; /* addresses, innermost first */
     uint32_t kernel_count, user_count;
+    /* The stack's top, for the agent to walk: the kernel side did not know the process, or not the
+     * mapping that its walk came to. `user` and `end` are as far as it got. NULL: no need. */
+    const struct abi_raw_stack *raw;
+};
+
+/* The maps that unwind tables go to, as bpf/abi.h lays out; open until sampler_close. */
+struct sampler_maps {
+    int processes; /* hash: struct abi_page_key -> struct abi_page */
+    int shards; /* array of maps: a shard's number -> array of one struct abi_shard */
 };
 
 struct sampler_counters { /* since sampler_open; take differences */
@@ -69,6 +87,13 @@ enum status sampler_follow_cpus(struct sampler *s);
 void sampler_drain(struct sampler *s, void (*visit)(void *arg, const struct sample *sample),
                    void *arg);
 void sampler_read_counters(struct sampler *s, struct sampler_counters *out);
+
+/* Tables are not asked while off, and then no process is unknown: it is on frame pointers alone.
+ * Off at first. */
+void sampler_use_tables(struct sampler *s, bool on);
+struct sampler_maps sampler_maps(const struct sampler *s);
+enum sampler_walk sampler_walk(const struct sampler *s); /* the one that runs */
+const char *sampler_degraded(const struct sampler *s); /* what cannot be done and why; "" */
 const char *sampler_clock_name(const struct sampler *s); /* "cpu-clock" */
 
 #endif
