@@ -10,8 +10,8 @@
 #include "agent/resolve.h"
 #include "agent/sampler/sampler.h"
 #include "agent/sequencer.h"
-#include "agent/symbols/elf.h"
 #include "agent/symbols/kernel.h"
+#include "common/symbols/elf.h"
 
 /* A record that carries a time is in its buffer this much later at most: the time is read at the
  * start of an interrupt handler that some 10 us later has written it. */

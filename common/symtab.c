@@ -133,8 +133,19 @@ const char *symtab_find(const struct symtab *t, uint64_t offset)
     return NULL;
 }
 
+enum symtab_grade symtab_grade(const struct symtab *t)
+{
+    const uint32_t functions =
+        SYMTAB_FROM_SYMTAB | SYMTAB_FROM_DEBUGDATA | SYMTAB_FROM_GOPCLNTAB | SYMTAB_FROM_KALLSYMS;
+
+    if ((t->sources & SYMTAB_FROM_DWARF) != 0)
+        return t->is_cut ? SYMTAB_GRADE_PLACES_CUT : SYMTAB_GRADE_PLACES;
+    return (t->sources & functions) != 0 ? SYMTAB_GRADE_FUNCTIONS : SYMTAB_GRADE_EXPORTS;
+}
+
 void symtab_deinit(struct symtab *t)
 {
+    places_deinit(&t->places);
     free(t->symbols);
     free(t->text);
     *t = (struct symtab){0};

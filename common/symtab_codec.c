@@ -1,5 +1,5 @@
-/* symtab's bytes: zstd over {1: layout, 2: table of starts, sizes and names}; see
- * schemas/README.md. */
+/* symtab's bytes: zstd over {1: layout, 2: table of starts, sizes and names, 3: sources, 4: cut,
+ * 5: places, packed}; see schemas/README.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "common/table.h"
 
 enum { LAYOUT = 1 };
-enum { KEY_LAYOUT = 1, KEY_SYMBOLS, KEYS_MAX = 16 };
+enum { KEY_LAYOUT = 1, KEY_SYMBOLS, KEY_SOURCES, KEY_CUT, KEY_PLACES, KEYS_MAX = 16 };
 enum { COLUMN_START, COLUMN_SIZE, COLUMN_NAME, COLUMNS };
 
 /* ---- encode ---- */
@@ -36,22 +36,59 @@ static bool is_sorted(const struct symtab *t)
     return true;
 }
 
-enum status symtab_encode(const struct symtab *t, struct blob *out)
+/* Keys three to five stay away while they say nothing. */
+static void put_all(struct wire_writer *w, const struct symtab *t, bool cut, struct slice places)
 {
-    enum status st;
-    struct wire_writer *w = NULL;
-    struct blob packed = {0};
+    bool sources = t->sources != 0;
 
-    if (!is_sorted(t))
-        return ST_BAD_STATE;
-    st = wire_writer_new(SYMTAB_PLAIN_MAX, &w);
-    if (st != ST_OK)
-        goto out;
-    wire_put_map(w, 2);
+    wire_put_map(w, 2 + sources + cut + (places.length > 0));
     wire_put_u64(w, KEY_LAYOUT);
     wire_put_u64(w, LAYOUT);
     wire_put_u64(w, KEY_SYMBOLS);
     put_symbols(w, t);
+    if (sources) {
+        wire_put_u64(w, KEY_SOURCES);
+        wire_put_u64(w, t->sources);
+    }
+    if (cut) {
+        wire_put_u64(w, KEY_CUT);
+        wire_put_bool(w, true);
+    }
+    if (places.length > 0) {
+        wire_put_u64(w, KEY_PLACES);
+        wire_put_bin(w, places.bytes, places.length);
+    }
+}
+
+/* Leaves `out` empty when there are none, or more than may be written. */
+static enum status pack_places(const struct symtab *t, bool *cut, struct blob *out)
+{
+    enum status st;
+
+    if (t->places.span_count == 0)
+        return ST_OK;
+    st = places_encode(&t->places, out);
+    if (st != ST_TOO_BIG)
+        return st;
+    *cut = true;
+    return ST_OK;
+}
+
+enum status symtab_encode(const struct symtab *t, struct blob *out)
+{
+    enum status st;
+    struct wire_writer *w = NULL;
+    struct blob packed = {0}, places = {0};
+    bool cut = t->is_cut;
+
+    if (!is_sorted(t))
+        return ST_BAD_STATE;
+    st = wire_writer_new(SYMTAB_PLAIN_MAX, &w);
+    if (st == ST_OK)
+        st = pack_places(t, &cut, &places);
+    if (st != ST_OK)
+        goto out;
+    put_all(w, t, cut, blob_slice(&places));
     st = wire_writer_status(w);
     if (st == ST_OK)
         st = compress_blob(wire_writer_bytes(w), &packed);
@@ -64,6 +101,7 @@ enum status symtab_encode(const struct symtab *t, struct blob *out)
     packed = (struct blob){0};
 out:
     blob_deinit(&packed);
+    blob_deinit(&places);
     wire_writer_free(w);
     return st;
 }
@@ -119,7 +157,18 @@ static void get_symbols(struct wire_reader *r, struct symtab *t)
     table_finish(r, &rows);
 }
 
-static enum status decode_plain(struct slice plain, struct symtab *t)
+static void get_places(struct wire_reader *r, bool wanted, struct places *out)
+{
+    struct slice packed = wire_get_bin(r, PLACES_PACKED_MAX);
+    enum status st = ST_OK;
+
+    if (wanted && wire_reader_status(r) == ST_OK)
+        st = places_decode(packed, out);
+    if (st != ST_OK)
+        wire_fail(r, st);
+}
+
+static enum status decode_plain(struct slice plain, bool with_places, struct symtab *t)
 {
     struct wire_reader r;
     uint64_t key = 0, layout = 0;
@@ -135,6 +184,15 @@ static enum status decode_plain(struct slice plain, struct symtab *t)
         case KEY_SYMBOLS:
             get_symbols(&r, t);
             break;
+        case KEY_SOURCES:
+            t->sources = wire_get_u32(&r);
+            break;
+        case KEY_CUT:
+            t->is_cut = wire_get_bool(&r);
+            break;
+        case KEY_PLACES:
+            get_places(&r, with_places, &t->places);
+            break;
         default:
             wire_skip(&r);
         }
@@ -144,7 +202,7 @@ static enum status decode_plain(struct slice plain, struct symtab *t)
     return wire_finish(&r);
 }
 
-enum status symtab_decode(struct slice bytes, struct symtab *out)
+static enum status decode(struct slice bytes, bool with_places, struct symtab *out)
 {
     struct symtab t = {0};
     struct blob plain = {0};
@@ -153,7 +211,7 @@ enum status symtab_decode(struct slice bytes, struct symtab *out)
     if (bytes.length <= SYMTAB_PACKED_MAX)
         st = decompress_blob(bytes, SYMTAB_PLAIN_MAX, &plain);
     if (st == ST_OK)
-        st = decode_plain(blob_slice(&plain), &t);
+        st = decode_plain(blob_slice(&plain), with_places, &t);
     if (st == ST_OK) {
         *out = t;
         t = (struct symtab){0};
@@ -161,4 +219,14 @@ enum status symtab_decode(struct slice bytes, struct symtab *out)
     symtab_deinit(&t);
     blob_deinit(&plain);
     return st;
+}
+
+enum status symtab_decode(struct slice bytes, struct symtab *out)
+{
+    return decode(bytes, false, out);
+}
+
+enum status symtab_decode_all(struct slice bytes, struct symtab *out)
+{
+    return decode(bytes, true, out);
 }

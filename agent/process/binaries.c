@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/process/vdso.h"
-#include "agent/symbols/elf.h"
+#include "common/symbols/elf.h"
 
 #define VDSO_PATH "[vdso]"
 #define WIDE_ADDRESSES_START                                            \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/process/procfs.h"
-#include "agent/symbols/elf.h"
+#include "common/symbols/elf.h"
 
 #define DELETED " (deleted)" /* what the kernel appends to the path of an unlinked file */
 #define OVERLAY_MAGIC 0x794c7630 /* <linux/magic.h>: mappings show the inode of the layer below */

@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "agent/symbols/hash.h"
 #include "agent/symbols/kallsyms.h"
-#include "agent/symbols/notes.h"
+#include "common/symbols/hash.h"
+#include "common/symbols/notes.h"
 
 #define KALLSYMS_PATH "/proc/kallsyms"
 #define NOTES_PATH "/sys/kernel/notes"

@@ -35,7 +35,7 @@ static enum status apply(struct store_write *w, struct store_txn *t)
 
     if (st != ST_NOT_FOUND)
         return st == ST_OK ? ST_EXISTS : st;
-    st = symtab_decode(packed, &table);
+    st = symtab_decode_all(packed, &table);
     if (st != ST_OK)
         return st;
     symtab_deinit(&table);

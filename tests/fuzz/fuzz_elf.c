@@ -1,6 +1,6 @@
 /* Any bytes as an ELF image: refused, or an identity and sorted functions within the file's
  * declared segments, by memory and by file alike. */
-#include "agent/symbols/elf.h"
+#include "common/symbols/elf.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

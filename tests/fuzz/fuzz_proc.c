@@ -6,7 +6,7 @@
 #include "agent/process/procfs.h"
 #include "agent/process/record.h"
 #include "agent/symbols/kallsyms.h"
-#include "agent/symbols/notes.h"
+#include "common/symbols/notes.h"
 #include "tests/fuzz/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

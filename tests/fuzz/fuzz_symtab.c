@@ -17,6 +17,13 @@ static void look_up(const struct symtab *t)
         (void)symtab_find(t, s->start + s->size);
         (void)symtab_find(t, s->start - 1);
     }
+    for (uint32_t i = 0; i < t->places.span_count; i++) {
+        struct place out[PLACES_DEPTH_MAX];
+        uint32_t count = places_find(&t->places, t->places.spans[i].start, out, PLACES_DEPTH_MAX);
+
+        require(count <= PLACES_DEPTH_MAX);
+        require(count == 0 || out[count - 1].function == NULL);
+    }
 }
 
 static void write_and_read_again(const struct symtab *t)

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "agent/symbols/elf.h"
+#include "common/symbols/elf.h"
 #include "tests/support/cgroup2.h"
 #include "tests/unit/agent/process_events.h"
 

@@ -114,6 +114,22 @@ static void names_are_made_text_and_cut(void **state)
     free(endless);
 }
 
+static void a_better_source_makes_a_better_grade(void **state)
+{
+    struct symtab t = {0};
+
+    (void)state;
+    assert_int_equal(symtab_grade(&t), SYMTAB_GRADE_EXPORTS);
+    t.sources = SYMTAB_FROM_DYNSYM;
+    assert_int_equal(symtab_grade(&t), SYMTAB_GRADE_EXPORTS);
+    t.sources |= SYMTAB_FROM_DEBUGDATA;
+    assert_int_equal(symtab_grade(&t), SYMTAB_GRADE_FUNCTIONS);
+    t.sources = SYMTAB_FROM_DYNSYM | SYMTAB_FROM_DWARF;
+    assert_int_equal(symtab_grade(&t), SYMTAB_GRADE_PLACES);
+    t.is_cut = true;
+    assert_int_equal(symtab_grade(&t), SYMTAB_GRADE_PLACES_CUT);
+}
+
 /* ---- bytes ---- */
 
 static void the_bytes_are_the_golden_ones(void **state)
@@ -252,6 +268,43 @@ static void bad_tables_are_refused(void **state)
     assert_null(t.symbols);
 }
 
+/* The golden bytes with the keys that a reader may leave alone: sources 3, cut, no places. */
+static void sources_and_the_mark_of_a_cut_come_back(void **state)
+{
+    struct symtab t = small_table(), back = {0};
+    struct blob packed = {0};
+
+    (void)state;
+    t.sources = SYMTAB_FROM_DYNSYM | SYMTAB_FROM_SYMTAB;
+    t.is_cut = true;
+    assert_int_equal(symtab_encode(&t, &packed), ST_OK);
+    assert_int_equal(symtab_decode(blob_slice(&packed), &back), ST_OK);
+    assert_int_equal(back.sources, 3);
+    assert_true(back.is_cut);
+    blob_deinit(&packed);
+    symtab_deinit(&back);
+    symtab_deinit(&t);
+    assert_int_equal(decode_hex("84 01 01 02 94 00 c400 c400 c400 03 03 04 c3", &t), ST_OK);
+    assert_int_equal(t.sources, 3);
+    assert_true(t.is_cut);
+    symtab_deinit(&t);
+}
+
+static void damaged_places_are_refused_by_whoever_reads_them(void **state)
+{
+    struct blob plain = hex_bytes("83 01 01 02 94 00 c400 c400 c400 05 c402 0102"), packed = {0};
+    struct symtab t = {0};
+
+    (void)state;
+    assert_int_equal(compress_blob(blob_slice(&plain), &packed), ST_OK);
+    assert_int_equal(symtab_decode(blob_slice(&packed), &t), ST_OK);
+    symtab_deinit(&t);
+    assert_int_equal(symtab_decode_all(blob_slice(&packed), &t), ST_INVALID);
+    assert_null(t.symbols);
+    blob_deinit(&packed);
+    blob_deinit(&plain);
+}
+
 static void columns_and_keys_to_come_are_skipped(void **state)
 {
     struct symtab t = {0};
@@ -283,6 +336,9 @@ int main(void)
         cmocka_unit_test(a_symbol_inside_another_does_not_hide_the_rest_of_it),
         cmocka_unit_test(of_several_names_the_best_one_is_kept),
         cmocka_unit_test(names_are_made_text_and_cut),
+        cmocka_unit_test(a_better_source_makes_a_better_grade),
+        cmocka_unit_test(sources_and_the_mark_of_a_cut_come_back),
+        cmocka_unit_test(damaged_places_are_refused_by_whoever_reads_them),
         cmocka_unit_test(the_bytes_are_the_golden_ones),
         cmocka_unit_test(the_golden_bytes_are_read),
         cmocka_unit_test(an_empty_table_survives),

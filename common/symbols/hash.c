@@ -1,4 +1,4 @@
-#include "agent/symbols/hash.h"
+#include "common/symbols/hash.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

@@ -1,7 +1,7 @@
 /* elf - build ids and function symbols from ELF files, by libelf. Files are hostile: every offset
  * and size is checked, totals are bounded by common/symtab.h. Any thread. */
-#ifndef AGENT_SYMBOLS_ELF_H
-#define AGENT_SYMBOLS_ELF_H
+#ifndef COMMON_SYMBOLS_ELF_H
+#define COMMON_SYMBOLS_ELF_H
 
 #include "common/id.h"
 #include "common/status.h"

@@ -1,5 +1,5 @@
 /* elf: identities and functions of this test itself, of the vdso, and of images bent on purpose. */
-#include "agent/symbols/elf.h"
+#include "common/symbols/elf.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ __attribute__((noinline)) static void a_function_of_this_test(void)
     sink++;
 }
 
-struct place { /* of an address: its file and its offset in it */
+struct spot { /* of an address: its file and its offset in it */
     uintptr_t address;
     char path[256];
     uint64_t offset;
@@ -34,7 +34,7 @@ struct place { /* of an address: its file and its offset in it */
     size_t id_length;
 };
 
-static void copy_build_id(const uint8_t *note, size_t left, struct place *place)
+static void copy_build_id(const uint8_t *note, size_t left, struct spot *place)
 {
     const ElfW(Nhdr) *h = (const void *)note;
 
@@ -46,7 +46,7 @@ static void copy_build_id(const uint8_t *note, size_t left, struct place *place)
 
 static int on_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    struct place *place = arg;
+    struct spot *place = arg;
     bool mine = false;
 
     (void)size;
@@ -68,9 +68,9 @@ static int on_object(struct dl_phdr_info *info, size_t size, void *arg)
     return mine;
 }
 
-static struct place locate(uintptr_t address)
+static struct spot locate(uintptr_t address)
 {
-    struct place place = {.address = address};
+    struct spot place = {.address = address};
 
     assert_int_equal(dl_iterate_phdr(on_object, &place), 1);
     return place;
@@ -78,7 +78,7 @@ static struct place locate(uintptr_t address)
 
 static void a_function_is_found_at_its_offset_in_the_file(void **state)
 {
-    struct place place = locate((uintptr_t)a_function_of_this_test);
+    struct spot place = locate((uintptr_t)a_function_of_this_test);
     int fd = open(place.path, O_RDONLY | O_CLOEXEC);
     struct symtab t = {0};
 
@@ -92,7 +92,7 @@ static void a_function_is_found_at_its_offset_in_the_file(void **state)
 
 static void a_stripped_library_is_named_by_its_dynamic_symbols(void **state)
 {
-    struct place place = locate((uintptr_t)dlsym(RTLD_NEXT, "qsort"));
+    struct spot place = locate((uintptr_t)dlsym(RTLD_NEXT, "qsort"));
     int fd = open(place.path, O_RDONLY | O_CLOEXEC);
     struct symtab t = {0};
 
@@ -105,7 +105,7 @@ static void a_stripped_library_is_named_by_its_dynamic_symbols(void **state)
 
 static void the_build_id_is_the_one_in_memory(void **state)
 {
-    struct place place = locate((uintptr_t)dlsym(RTLD_NEXT, "qsort"));
+    struct spot place = locate((uintptr_t)dlsym(RTLD_NEXT, "qsort"));
     int fd = open(place.path, O_RDONLY | O_CLOEXEC);
     struct build_id id = {0};
 

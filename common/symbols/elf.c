@@ -1,4 +1,4 @@
-#include "agent/symbols/elf.h"
+#include "common/symbols/elf.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/symbols/hash.h"
-#include "agent/symbols/notes.h"
+#include "common/symbols/hash.h"
+#include "common/symbols/notes.h"
 
 enum {
     SECTIONS_MAX = 1 << 20, /* libelf allocates some 200 bytes for each declared one */

@@ -1,6 +1,6 @@
 /* hash - SHA-256 as the identity of what has no build id. Any thread. */
-#ifndef AGENT_SYMBOLS_HASH_H
-#define AGENT_SYMBOLS_HASH_H
+#ifndef COMMON_SYMBOLS_HASH_H
+#define COMMON_SYMBOLS_HASH_H
 
 #include "common/id.h"
 #include "common/status.h"

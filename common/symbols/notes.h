@@ -1,6 +1,6 @@
 /* notes - finds a note among ELF notes: those of a file, and those of /sys/kernel/notes. Pure. */
-#ifndef AGENT_SYMBOLS_NOTES_H
-#define AGENT_SYMBOLS_NOTES_H
+#ifndef COMMON_SYMBOLS_NOTES_H
+#define COMMON_SYMBOLS_NOTES_H
 
 #include <stdbool.h>
 #include <stdint.h>

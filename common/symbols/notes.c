@@ -1,4 +1,4 @@
-#include "agent/symbols/notes.h"
+#include "common/symbols/notes.h"
 
 #include <string.h>
 
