@@ -21,6 +21,7 @@ struct agent_config {
     struct config_list labels; /* "key=value" */
     uint64_t ring_bytes; /* 0: the sampler's default */
     uint64_t jit_bytes; /* most memory for names of JIT code */
+    struct config_list process_environment, process_arguments; /* may leave the host, as labels */
 };
 
 extern const struct config_key agent_config_keys[];

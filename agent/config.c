@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/identity.h"
+#include "agent/process/disclosure.h"
 
 #define KEY(key_name, key_type, key_fallback, key_min, key_max, key_help)                         \
     {                                                                                             \
@@ -27,6 +28,10 @@ const struct config_key agent_config_keys[] = {
         "the kernel's ring buffer, a power of two; 0: 8 MiB"),
     KEY(jit_bytes, CONFIG_BYTES, "32MiB", 1 << 20, 1 << 30,
         "most memory for names of JIT code, from the perf maps that processes write"),
+    KEY(process_environment, CONFIG_LIST, NULL, 0, 0,
+        "variables of processes that may leave the host, as labels env.NAME; none unless given"),
+    KEY(process_arguments, CONFIG_LIST, NULL, 0, 0,
+        "flags of processes that may leave the host, as labels arg.FLAG; none unless given"),
 };
 const size_t agent_config_key_count = sizeof(agent_config_keys) / sizeof(agent_config_keys[0]);
 
@@ -44,8 +49,11 @@ enum status agent_config_check(const struct agent_config *config, char why[CONFI
 {
     char reason[AGENT_WHY_MAX] = "";
     struct identity identity;
+    const struct disclosure disclosure = {config->process_environment, config->process_arguments};
     enum status st = check_url(config->coordinator, why);
 
+    if (st == ST_OK)
+        st = disclosure_check(&disclosure, why);
     if (st != ST_OK)
         return st;
     st = identity_read(config, &identity, reason); /* host and labels */

@@ -268,7 +268,7 @@ static enum status open_parts(struct host_source *s, const struct host_source_op
 {
     const struct sampler_options sampler = {.scope_cgroup = options->scope_cgroup,
                                             .ring_bytes = options->ring_bytes};
-    const struct processes_options processes = {.jit_bytes = options->jit_bytes};
+    const struct processes_options processes = {options->jit_bytes, options->disclosure};
     enum status st = sampler_open(&sampler, &s->sampler, why);
 
     if (st != ST_OK)

@@ -6,10 +6,13 @@
 
 #include "agent/source.h"
 
+struct disclosure; /* agent/process/disclosure.h */
+
 struct host_source_options {
     const char *scope_cgroup; /* NULL: the whole host */
     uint32_t ring_bytes; /* 0: the default */
     uint64_t jit_bytes; /* 0: the default */
+    const struct disclosure *disclosure; /* its texts are lent as long as the source lives */
 };
 
 enum status host_source_open(const struct host_source_options *options, struct source **out,

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/host_source.h"
+#include "agent/process/disclosure.h"
 #include "common/log.h"
 
 #define CONFIG_PATH "/etc/fleetprof/fleetprof-agent.yaml"
@@ -113,10 +114,12 @@ static enum status load(const struct arguments *a, struct agent_config *config,
 
 static int run(const struct agent_config *config)
 {
+    const struct disclosure disclosure = {config->process_environment, config->process_arguments};
     const struct host_source_options from = {
         .scope_cgroup = config->scope_cgroup,
         .ring_bytes = (uint32_t)config->ring_bytes,
         .jit_bytes = config->jit_bytes,
+        .disclosure = &disclosure,
     };
     char why[AGENT_WHY_MAX] = "";
     struct source *source;

@@ -26,6 +26,21 @@ static const uint8_t *find_id(struct slice name)
     return NULL;
 }
 
+/* The containers of ECS on Fargate: 32 hex digits, a dash and decimal digits. */
+static bool is_task_id(struct slice name)
+{
+    size_t i = 0;
+
+    while (i < name.length && is_hex(name.bytes[i]))
+        i++;
+    if (i != 32 || i + 1 >= name.length || name.bytes[i] != '-')
+        return false;
+    while (++i < name.length)
+        if (name.bytes[i] < '0' || name.bytes[i] > '9')
+            return false;
+    return name.length < CGROUP_CONTAINER_MAX;
+}
+
 static bool contains(struct slice name, const char *part)
 {
     return name.length > 0 && memmem(name.bytes, name.length, part, strlen(part)) != NULL;
@@ -54,14 +69,39 @@ static void copy_unit(char out[CGROUP_UNIT_MAX], struct slice name)
         (void)snprintf(out, CGROUP_UNIT_MAX, "%.*s", (int)name.length, (const char *)name.bytes);
 }
 
-static void read_component(struct slice name, struct cgroup_names *names,
-                           char slice_unit[CGROUP_UNIT_MAX])
+/* What stands between `prefix` and `suffix`, if anything does and fits. */
+static bool copy_between(struct slice name, const char *prefix, const char *suffix,
+                         char out[CGROUP_CONTAINER_MAX])
+{
+    size_t length = strlen(prefix) + strlen(suffix);
+
+    if (name.length <= length || name.length - length >= CGROUP_CONTAINER_MAX ||
+        memcmp(name.bytes, prefix, strlen(prefix)) != 0 ||
+        memcmp(name.bytes + name.length - strlen(suffix), suffix, strlen(suffix)) != 0)
+        return false;
+    (void)snprintf(out, CGROUP_CONTAINER_MAX, "%.*s", (int)(name.length - length),
+                   (const char *)name.bytes + strlen(prefix));
+    return true;
+}
+
+/* conmon watches over a container from a scope of its own, and is not in it. */
+static void read_container(struct slice name, char out[CGROUP_CONTAINER_MAX])
 {
     const uint8_t *id = find_id(name);
 
-    /* conmon watches over a container from a scope of its own, and is not in it */
     if (id != NULL && !contains(name, "conmon"))
-        (void)snprintf(names->container, sizeof(names->container), "%.64s", (const char *)id);
+        (void)snprintf(out, CGROUP_CONTAINER_MAX, "%.64s", (const char *)id);
+    else if (is_task_id(name))
+        (void)snprintf(out, CGROUP_CONTAINER_MAX, "%.*s", (int)name.length,
+                       (const char *)name.bytes);
+    else if (!copy_between(name, "lxc.payload.", "", out))
+        (void)copy_between(name, "systemd-nspawn@", ".service", out);
+}
+
+static void read_component(struct slice name, struct cgroup_names *names,
+                           char slice_unit[CGROUP_UNIT_MAX])
+{
+    read_container(name, names->container);
     if (is_unit(name))
         copy_unit(names->unit, name);
     else if (ends_with(name, ".slice"))

@@ -7,7 +7,7 @@
 
 enum {
     CGROUP_UNIT_MAX = 256, /* UNIT_NAME_MAX of systemd */
-    CGROUP_CONTAINER_MAX = 65, /* 64 hex digits and a NUL */
+    CGROUP_CONTAINER_MAX = 65, /* 64 hex digits, or a name, and a NUL */
     CGROUP_SHORT_ID = 12, /* digits that docker and others show */
 };
 
@@ -18,7 +18,7 @@ struct cgroup_names { /* value; "" where there is none */
 };
 
 /* Docker, containerd, CRI-O and podman, by either cgroup driver: all put the 64 digits somewhere.
- */
+ * LXC and systemd-nspawn have names instead, and Fargate ids of its own. */
 void cgroup_parse(struct slice path, struct cgroup_names *out);
 
 #endif

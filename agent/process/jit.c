@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/process/proc_file.h"
 #include "agent/process/procfs.h"
 #include "agent/symbols/perfmap.h"
 
@@ -46,18 +47,11 @@ struct jit {
 
 static bool read_status(struct jit *j)
 {
-    char path[PATH_BYTES];
     uint8_t bytes[STATUS_BYTES_MAX];
-    ssize_t length;
-    int fd;
+    struct slice text;
 
-    (void)snprintf(path, sizeof(path), "/proc/%u/status", j->pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    length = read(fd, bytes, sizeof(bytes));
-    close(fd);
-    return length > 0 && procfs_parse_status((struct slice){bytes, (size_t)length}, &j->status);
+    return proc_file_read(j->pid, "status", bytes, sizeof(bytes), &text) == ST_OK &&
+           procfs_parse_status(text, &j->status);
 }
 
 /* A link in the process's root leads nowhere outside of it; the map itself may be none. Nothing is

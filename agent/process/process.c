@@ -5,9 +5,6 @@
 
 #include "agent/process/process_table.h"
 
-/* The id of a hierarchy's root. In hybrid mode most processes are in v2's, and only v1 tells. */
-enum { CGROUP_ROOT = 1 };
-
 const struct process *processes_find(struct processes *t, uint32_t pid)
 {
     struct member *m = roster_find(&t->roster, pid);
@@ -18,15 +15,6 @@ const struct process *processes_find(struct processes *t, uint32_t pid)
     return &m->process;
 }
 
-static void note_cgroup(struct processes *t, struct member *m, uint64_t cgroup)
-{
-    if (m->cgroup_known && m->cgroup == cgroup)
-        return;
-    m->cgroup_known = true;
-    m->cgroup = cgroup;
-    process_read_labels(t, m);
-}
-
 void processes_note(struct processes *t, const struct sighting *s)
 {
     struct member *m = roster_find(&t->roster, s->pid);
@@ -35,7 +23,7 @@ void processes_note(struct processes *t, const struct sighting *s)
         t->now = s->time;
     if (m == NULL)
         return;
-    note_cgroup(t, m, s->cgroup_v1 > CGROUP_ROOT ? s->cgroup_v1 : s->cgroup);
+    process_note_cgroup(t, m, (struct cgroup_ids){s->cgroup, s->cgroup_v1});
     process_follow_jit(t, m);
 }
 
@@ -71,6 +59,8 @@ enum status processes_new(const struct processes_options *options, struct proces
     if (t == NULL)
         return ST_NOMEM;
     t->tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    if (options->disclosure != NULL)
+        t->disclosure = *options->disclosure;
     t->jit_bytes_max = options->jit_bytes != 0 ? options->jit_bytes : PROCESSES_JIT_BYTES;
     t->boot_offset_ns = process_boot_offset();
     st = binaries_new(&t->binaries);
@@ -88,6 +78,7 @@ void processes_free(struct processes *t)
     if (t == NULL)
         return;
     roster_deinit(&t->roster);
+    cgroups_deinit(&t->cgroups);
     binaries_free(t->binaries);
     free(t);
 }

@@ -21,6 +21,7 @@ enum {
     PROCESS_MAPPINGS_MAX = 1 << 14, /* executable mappings of one process; more are counted */
 };
 
+struct disclosure; /* agent/process/disclosure.h */
 struct processes; /* opaque table */
 
 struct binary { /* one file's code, shared by every mapping of it; owned by the table */
@@ -39,7 +40,8 @@ struct process { /* until the table next changes */
     uint32_t pid;
     uint64_t start_ns; /* since boot */
     char comm[SIDEBAND_COMM_MAX];
-    struct labels labels; /* comm, unit, container, cgroup, service: those that are known */
+    struct labels labels; /* comm; once a sample told the cgroup: cgroup, unit, container, service,
+                             and what may be disclosed: env.NAME, arg.FLAG */
     uint64_t serial; /* unique: changes with each new process and each exec */
 };
 
@@ -57,6 +59,7 @@ struct processes_counters {
 
 struct processes_options { /* zero: the defaults */
     uint64_t jit_bytes; /* most memory for names of JIT code; 0: PROCESSES_JIT_BYTES */
+    const struct disclosure *disclosure; /* its texts are lent as long as the table lives */
 };
 
 enum status processes_new(const struct processes_options *options, struct processes **out);

@@ -32,17 +32,12 @@ static struct member *find_or_load(struct processes *t, uint32_t pid, struct mon
     return m;
 }
 
-static void set_comm(struct member *m, const char comm[SIDEBAND_COMM_MAX])
-{
-    memcpy(m->process.comm, comm, sizeof(m->process.comm));
-    m->process.comm[SIDEBAND_COMM_MAX - 1] = '\0';
-    (void)snapshot_set_label(&m->process.labels, "comm", m->process.comm); /* else the old one */
-}
-
 static void inherit(struct processes *t, struct member *child, const struct member *parent)
 {
     memcpy(child->process.comm, parent->process.comm, sizeof(child->process.comm));
     (void)labels_copy(&parent->process.labels, &child->process.labels); /* without: none */
+    child->labels_known = parent->labels_known;
+    child->cgroup = parent->cgroup;
     (void)mappings_copy(&parent->mappings, &child->mappings);
     process_inherit_jit(t, child, parent);
 }
@@ -91,9 +86,9 @@ static void on_exec(struct processes *t, const struct sideband_event *e)
     mappings_deinit(&m->mappings);
     process_drop_jit(m);
     m->threads = 1; /* the others are gone: exec ends them */
-    set_comm(m, e->comm);
+    process_set_comm(m, e->comm);
+    m->labels_known = false;
     process_renew_serial(t, m);
-    process_read_labels(t, m);
 }
 
 static void on_comm(struct processes *t, const struct sideband_event *e)
@@ -101,7 +96,7 @@ static void on_comm(struct processes *t, const struct sideband_event *e)
     struct member *m = roster_find(&t->roster, e->pid);
 
     if (m != NULL && e->tid == e->pid) /* the others' names are the threads' own */
-        set_comm(m, e->comm);
+        process_set_comm(m, e->comm);
 }
 
 static void on_mmap(struct processes *t, const struct sideband_event *e)

@@ -44,14 +44,11 @@ void process_renew_serial(struct processes *t, struct member *m)
 /* Takes over what `s` owns. */
 static void fill_in(struct processes *t, struct member *m, struct snapshot *s)
 {
-    labels_deinit(&m->process.labels);
     mappings_deinit(&m->mappings);
-    memcpy(m->process.comm, s->comm, sizeof(m->process.comm));
+    process_set_comm(m, s->comm);
     m->process.start_ns = s->start_ns;
-    m->process.labels = s->labels;
     m->mappings = s->mappings;
     m->threads = s->threads > 0 ? s->threads : 1;
-    m->cgroup_known = false;
     t->mappings_refused += s->refused;
     *s = (struct snapshot){0};
 }
@@ -76,21 +73,6 @@ enum status process_load(struct processes *t, uint32_t pid, struct member **out)
     return ST_OK;
 }
 
-void process_read_labels(struct processes *t, struct member *m)
-{
-    struct labels l;
-
-    if (snapshot_read_labels(m->process.pid, m->process.comm, &l) != ST_OK)
-        return;
-    if (labels_equal(&l, &m->process.labels)) {
-        labels_deinit(&l);
-        return;
-    }
-    labels_deinit(&m->process.labels);
-    m->process.labels = l;
-    process_renew_serial(t, m); /* whoever knows it by its serial has the old ones */
-}
-
 /* The table's own process, seen again. Its serial changes when events must have been lost. */
 static enum status refresh(struct processes *t, struct member *m)
 {
@@ -105,12 +87,14 @@ static enum status refresh(struct processes *t, struct member *m)
         return ST_NOT_FOUND;
     }
     changed = strcmp(s.comm, m->process.comm) != 0 ||
-              !process_same_start(s.start_ns, m->process.start_ns) ||
-              !labels_equal(&s.labels, &m->process.labels);
+              !process_same_start(s.start_ns, m->process.start_ns);
     fill_in(t, m, &s);
     roster_revive(&t->roster, m);
-    if (changed)
+    if (changed) {
+        m->labels_known = false;
+        process_drop_jit(m);
         process_renew_serial(t, m);
+    }
     return ST_OK;
 }
 

@@ -4,6 +4,8 @@
 #define AGENT_PROCESS_PROCESS_TABLE_H
 
 #include "agent/process/binaries.h"
+#include "agent/process/cgroups.h"
+#include "agent/process/disclosure.h"
 #include "agent/process/process.h"
 #include "agent/process/roster.h"
 
@@ -16,6 +18,8 @@ struct processes {
     uint64_t serial;
     uint32_t scan;
     uint64_t mappings_refused;
+    struct disclosure disclosure;
+    struct cgroups cgroups;
     struct jit_pool jit_pool;
     uint64_t jit_bytes_max;
 };
@@ -30,8 +34,10 @@ void process_renew_serial(struct processes *t, struct member *m);
 /* Reads a pid that is not in the table. ST_NOT_FOUND: gone; ST_NOMEM. */
 enum status process_load(struct processes *t, uint32_t pid, struct member **out);
 
-/* Keeps the labels it has, its parent's as a rule, when the process is gone already. */
-void process_read_labels(struct processes *t, struct member *m);
+/* ---- labels ---- */
+
+void process_set_comm(struct member *m, const char comm[SIDEBAND_COMM_MAX]);
+void process_note_cgroup(struct processes *t, struct member *m, struct cgroup_ids ids);
 
 /* ---- JIT code ---- */
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/process/cgroups.h"
 #include "agent/process/jit.h"
 #include "agent/process/mappings.h"
 #include "agent/process/process.h"
@@ -20,8 +21,8 @@ struct member {
     uint32_t scan; /* the last one that saw it */
     bool ended;
     struct mono ended_at;
-    bool cgroup_known; /* some sample told it */
-    uint64_t cgroup; /* id under which the labels were read */
+    bool labels_known; /* those of `cgroup`, which a sample told */
+    struct cgroup_ids cgroup;
     struct jit *jit; /* NULL: not asked for */
     struct member *next_in_bucket, *before, *after;
 };

@@ -8,7 +8,6 @@
 #include "agent/process/binaries.h"
 #include "agent/process/mappings.h"
 #include "agent/process/process.h"
-#include "common/labels.h"
 
 struct snapshot {
     char comm[SIDEBAND_COMM_MAX];
@@ -17,7 +16,6 @@ struct snapshot {
     bool dead; /* a zombie without other threads */
     uint64_t refused; /* mappings over the limit */
     struct mappings mappings;
-    struct labels labels;
 };
 
 /* Without rights to the mappings there are none in it; that is no failure. ST_NOT_FOUND: no such
@@ -27,11 +25,5 @@ void snapshot_deinit(struct snapshot *s);
 
 /* Only whether it lives, since when and with how many threads; owns nothing. */
 enum status snapshot_read_life(uint32_t pid, struct snapshot *out);
-
-/* comm, cgroup, unit, container and service of a process. ST_NOT_FOUND: it is gone. */
-enum status snapshot_read_labels(uint32_t pid, const char *comm, struct labels *out);
-
-/* Sets a label to a text that may be too long, or no text at all; an empty one is left out. */
-enum status snapshot_set_label(struct labels *l, const char *key, const char *value);
 
 #endif

@@ -180,6 +180,7 @@ class OneHost(unittest.TestCase):
             "coordinator_listen": [url], "coordinator_http_port": 0, "coordinator_operators": ["games"],
             "agent_coordinator": url, "agent_host": "web-1", "agent_labels": {"service": "a: #b"},
             "agent_scope_cgroup": fleet.cgroup2_root(),
+            "agent_process_environment": ["APP_VERSION"], "agent_process_arguments": ["--shard"],
         }
         inventory = cls.host.path("inventory.json")
         with open(inventory, "w") as f:

@@ -55,7 +55,7 @@ static void read_cgroup(struct slice text)
     cgroup_parse(text, &names);
     require(memchr(names.unit, '\0', sizeof(names.unit)) != NULL);
     require(memchr(names.service, '\0', sizeof(names.service)) != NULL);
-    require(names.container[0] == '\0' || strlen(names.container) == CGROUP_CONTAINER_MAX - 1);
+    require(memchr(names.container, '\0', sizeof(names.container)) != NULL);
 }
 
 static void read_kallsyms(struct slice text)

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "agent/process/disclosure.h"
 #include "common/symbols/elf.h"
 #include "tests/support/cgroup2.h"
 #include "tests/unit/agent/process_events.h"
@@ -33,6 +34,7 @@ static void a_scan_finds_this_test_and_its_code(void **state)
 
     (void)state;
     assert_int_equal(processes_scan(table, NULL), ST_OK);
+    note_cgroup((uint32_t)getpid(), 1);
     self = processes_find(table, (uint32_t)getpid());
     assert_string_equal(self->comm, "test_process_li");
     assert_non_null(labels_get(&self->labels, "cgroup"));
@@ -352,6 +354,73 @@ static void a_process_that_moves_has_the_labels_of_its_new_cgroup(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+static pid_t start_service(void)
+{
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0); /* closes when exec has happened */
+    child = fork();
+    if (child == 0) {
+        char *const words[] = {"sleep", "--token=secret", "--shard=7", "1000", NULL};
+        char *const variables[] = {"APP_VERSION=1.2", "PASSWORD=secret", NULL};
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execve("/bin/cat", words, variables);
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+    return child;
+}
+
+static void only_what_is_named_of_environment_and_arguments_is_disclosed(void **state)
+{
+    static char *variables[] = {"APP_VERSION"}, *flags[] = {"--shard"};
+    static const struct disclosure named = {{variables, 1}, {flags, 1}};
+    const struct processes_options options = {.disclosure = &named};
+    pid_t child = start_service();
+    const struct labels *l;
+
+    (void)state;
+    processes_free(table);
+    assert_int_equal(processes_new(&options, &table), ST_OK);
+    assert_non_null(processes_find(table, (uint32_t)child));
+    note_cgroup((uint32_t)child, 1);
+    l = &processes_find(table, (uint32_t)child)->labels;
+    assert_string_equal(labels_get(l, "env.app_version"), "1.2");
+    assert_string_equal(labels_get(l, "arg.shard"), "7");
+    for (size_t i = 0; i < l->count; i++)
+        assert_null(strstr(l->items[i].value, "secret"));
+    rename_thread(SIDEBAND_EXEC, (uint32_t)child, (uint32_t)child, "other");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    note_cgroup((uint32_t)child, 1); /* what it became cannot be asked any more */
+    l = &processes_find(table, (uint32_t)child)->labels;
+    assert_null(labels_get(l, "env.app_version"));
+    assert_null(labels_get(l, "arg.shard"));
+}
+
+static void a_process_that_is_gone_has_the_labels_of_its_cgroup(void **state)
+{
+    enum { SEEN = 1234567, UNSEEN = 7654321 }; /* ids of cgroups */
+    const char *cgroup;
+
+    (void)state;
+    assert_non_null(processes_find(table, (uint32_t)getpid()));
+    note_cgroup((uint32_t)getpid(), SEEN);
+    fork_process(1, PARENT);
+    fork_process(1, CHILD);
+    note_cgroup(PARENT, SEEN);
+    note_cgroup(CHILD, UNSEEN);
+    cgroup = labels_get(&processes_find(table, (uint32_t)getpid())->labels, "cgroup");
+    assert_string_equal(labels_get(&processes_find(table, PARENT)->labels, "cgroup"), cgroup);
+    assert_string_equal(labels_get(&processes_find(table, CHILD)->labels, "cgroup"),
+                        "inode:7654321");
+}
+
 static void a_scan_of_a_scope_meets_only_what_is_in_it(void **state)
 {
     char path[CGROUP2_PATH_MAX], below[CGROUP2_PATH_MAX + 8];
@@ -444,6 +513,8 @@ int main(void)
         WITH_TABLE(a_deleted_program_can_still_be_read),
         WITH_TABLE(a_program_that_ended_before_its_first_look_up_is_known),
         WITH_TABLE(a_process_that_moves_has_the_labels_of_its_new_cgroup),
+        WITH_TABLE(only_what_is_named_of_environment_and_arguments_is_disclosed),
+        WITH_TABLE(a_process_that_is_gone_has_the_labels_of_its_cgroup),
         WITH_TABLE(a_scan_of_a_scope_meets_only_what_is_in_it),
         WITH_TABLE(code_that_a_process_makes_has_the_names_that_it_gives),
         WITH_TABLE(an_unknown_binary_is_not_found),

@@ -165,6 +165,12 @@ static void containers_of_every_runtime_are_found(void **state)
                  "fedcba987654");
     assert_names("/kubepods/crio-" ID_B, "", ID_B, "fedcba987654");
     assert_names("/docker/" ID_A "/kubepods/besteffort/pod1/" ID_B, "", ID_B, "fedcba987654");
+    assert_names("/../../" ID_B, "", ID_B, "fedcba987654"); /* seen from a cgroup namespace */
+    assert_names("/lxc.payload.web-1/system.slice/cron.service", "cron.service", "web-1", "cron");
+    assert_names("/machine.slice/systemd-nspawn@web.service/payload", "systemd-nspawn@web.service",
+                 "web", "systemd-nspawn@web");
+    assert_names("/ecs/5155f28840e612baa0fedbf15e89614f/5155f28840e612baa0fedbf15e89614f-1718", "",
+                 "5155f28840e612baa0fedbf15e89614f-1718", "5155f28840e6");
 }
 
 static void what_only_looks_like_a_container_is_none(void **state)
@@ -173,6 +179,7 @@ static void what_only_looks_like_a_container_is_none(void **state)
     assert_names("/kubepods/crio-conmon-" ID_B, "", "", "");
     assert_names("/docker/" ID_A "0", "", "", ""); /* 65 digits */
     assert_names("/jobs/5155f28840e612baa0fedbf15e89614f", "", "", "");
+    assert_names("/jobs/5155f28840e612baa0fedbf15e89614f-a/lxc.payload.", "", "", "");
 }
 
 static void names_of_any_length_are_harmless(void **state)
