@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "agent/process/disclosure.h"
 #include "common/symbols/elf.h"
 #include "tests/support/cgroup2.h"
+#include "tests/unit/agent/children.h"
 #include "tests/unit/agent/process_events.h"
 
 static void a_scan_finds_this_test_and_its_code(void **state)
@@ -74,18 +74,6 @@ static void two_scans_agree_about_a_process(void **state)
     assert_null(processes_find(table, PARENT)); /* the second scan did not meet it */
 }
 
-static pid_t start_idle(void)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pause();
-        _exit(0);
-    }
-    return child;
-}
-
 static void a_late_birth_of_a_scanned_process_changes_nothing(void **state)
 {
     uint64_t serial, address = (uint64_t)(uintptr_t)make_table;
@@ -99,8 +87,7 @@ static void a_late_birth_of_a_scanned_process_changes_nothing(void **state)
     processes_apply(table, &birth);
     assert_true(processes_find(table, (uint32_t)child)->serial == serial);
     assert_non_null(processes_map(table, (uint32_t)child, address));
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    end_child(child);
 }
 
 static void *pause_forever(void *arg)
@@ -152,42 +139,7 @@ static void a_process_whose_first_thread_is_gone_is_not_taken_for_dead(void **st
         end_thread((uint32_t)child, (uint32_t)child);
     pass_time(11 * NS_PER_S);
     assert_int_equal(processes_read_counters(table).processes, 1);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    char bytes[4096];
-    int in = open(from, O_RDONLY | O_CLOEXEC);
-    int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
-    ssize_t got;
-
-    assert_true(in >= 0 && out >= 0);
-    while ((got = read(in, bytes, sizeof(bytes))) > 0)
-        assert_int_equal(write(out, bytes, (size_t)got), got);
-    close(in);
-    close(out);
-}
-
-/* Runs a copy of /bin/sleep and returns once it is that program. */
-static pid_t run_copy(const char *path)
-{
-    int ends[2];
-    char byte;
-    pid_t child;
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0); /* closes when exec has happened */
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execl(path, "sleep", "1000", (char *)NULL);
-        _exit(1);
-    }
-    close(ends[1]);
-    assert_int_equal(read(ends[0], &byte, 1), 0);
-    close(ends[0]);
-    return child;
+    end_child(child);
 }
 
 static const struct binary *find_binary(uint32_t pid, const char *path)
@@ -326,101 +278,6 @@ static void a_program_that_ended_before_its_first_look_up_is_known(void **state)
     assert_can_be_opened(m->binary);
 }
 
-static void a_process_that_moves_has_the_labels_of_its_new_cgroup(void **state)
-{
-    char path[CGROUP2_PATH_MAX], service[64];
-    const struct process *p;
-    uint64_t serial;
-    pid_t child;
-
-    (void)state;
-    if (!cgroup2_make(".service", path))
-        skip(); /* needs the right to make cgroups */
-    child = start_idle();
-    p = processes_find(table, (uint32_t)child);
-    assert_null(labels_get(&p->labels, "service"));
-    note_cgroup((uint32_t)child, 1);
-    serial = processes_find(table, (uint32_t)child)->serial;
-    assert_true(cgroup2_join(path, child));
-    note_cgroup((uint32_t)child, 1); /* no news: not read again */
-    assert_true(processes_find(table, (uint32_t)child)->serial == serial);
-    note_cgroup((uint32_t)child, 2);
-    p = processes_find(table, (uint32_t)child);
-    (void)snprintf(service, sizeof(service), "fleetprof-test-%d", (int)getpid());
-    assert_string_equal(labels_get(&p->labels, "service"), service);
-    assert_true(p->serial != serial);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    assert_int_equal(rmdir(path), 0);
-}
-
-static pid_t start_service(void)
-{
-    int ends[2];
-    char byte;
-    pid_t child;
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0); /* closes when exec has happened */
-    child = fork();
-    if (child == 0) {
-        char *const words[] = {"sleep", "--token=secret", "--shard=7", "1000", NULL};
-        char *const variables[] = {"APP_VERSION=1.2", "PASSWORD=secret", NULL};
-
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execve("/bin/cat", words, variables);
-        _exit(1);
-    }
-    close(ends[1]);
-    assert_int_equal(read(ends[0], &byte, 1), 0);
-    close(ends[0]);
-    return child;
-}
-
-static void only_what_is_named_of_environment_and_arguments_is_disclosed(void **state)
-{
-    static char *variables[] = {"APP_VERSION"}, *flags[] = {"--shard"};
-    static const struct disclosure named = {{variables, 1}, {flags, 1}};
-    const struct processes_options options = {.disclosure = &named};
-    pid_t child = start_service();
-    const struct labels *l;
-
-    (void)state;
-    processes_free(table);
-    assert_int_equal(processes_new(&options, &table), ST_OK);
-    assert_non_null(processes_find(table, (uint32_t)child));
-    note_cgroup((uint32_t)child, 1);
-    l = &processes_find(table, (uint32_t)child)->labels;
-    assert_string_equal(labels_get(l, "env.app_version"), "1.2");
-    assert_string_equal(labels_get(l, "arg.shard"), "7");
-    for (size_t i = 0; i < l->count; i++)
-        assert_null(strstr(l->items[i].value, "secret"));
-    rename_thread(SIDEBAND_EXEC, (uint32_t)child, (uint32_t)child, "other");
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    note_cgroup((uint32_t)child, 1); /* what it became cannot be asked any more */
-    l = &processes_find(table, (uint32_t)child)->labels;
-    assert_null(labels_get(l, "env.app_version"));
-    assert_null(labels_get(l, "arg.shard"));
-}
-
-static void a_process_that_is_gone_has_the_labels_of_its_cgroup(void **state)
-{
-    enum { SEEN = 1234567, UNSEEN = 7654321 }; /* ids of cgroups */
-    const char *cgroup;
-
-    (void)state;
-    assert_non_null(processes_find(table, (uint32_t)getpid()));
-    note_cgroup((uint32_t)getpid(), SEEN);
-    fork_process(1, PARENT);
-    fork_process(1, CHILD);
-    note_cgroup(PARENT, SEEN);
-    note_cgroup(CHILD, UNSEEN);
-    cgroup = labels_get(&processes_find(table, (uint32_t)getpid())->labels, "cgroup");
-    assert_string_equal(labels_get(&processes_find(table, PARENT)->labels, "cgroup"), cgroup);
-    assert_string_equal(labels_get(&processes_find(table, CHILD)->labels, "cgroup"),
-                        "inode:7654321");
-}
-
 static void a_scan_of_a_scope_meets_only_what_is_in_it(void **state)
 {
     char path[CGROUP2_PATH_MAX], below[CGROUP2_PATH_MAX + 8];
@@ -512,9 +369,6 @@ int main(void)
         WITH_TABLE(a_process_whose_first_thread_is_gone_is_not_taken_for_dead),
         WITH_TABLE(a_deleted_program_can_still_be_read),
         WITH_TABLE(a_program_that_ended_before_its_first_look_up_is_known),
-        WITH_TABLE(a_process_that_moves_has_the_labels_of_its_new_cgroup),
-        WITH_TABLE(only_what_is_named_of_environment_and_arguments_is_disclosed),
-        WITH_TABLE(a_process_that_is_gone_has_the_labels_of_its_cgroup),
         WITH_TABLE(a_scan_of_a_scope_meets_only_what_is_in_it),
         WITH_TABLE(code_that_a_process_makes_has_the_names_that_it_gives),
         WITH_TABLE(an_unknown_binary_is_not_found),
