@@ -56,6 +56,11 @@ static json_t *binary_of(const struct function *f)
     return json_text(f->binary);
 }
 
+static json_t *file_of(const struct function *f)
+{
+    return json_text(f->file);
+}
+
 static json_t *kind_of(const struct function *f)
 {
     return json_string(kind_name(f->kind));
@@ -106,6 +111,7 @@ static void put_flame(FILE *f, const struct question *q, const struct flame *fla
     put_value(f, title_of(q));
     put_functions(f, "names", q->symbolizer, name_of);
     put_functions(f, "binaries", q->symbolizer, binary_of);
+    put_functions(f, "files", q->symbolizer, file_of);
     put_functions(f, "kinds", q->symbolizer, kind_of);
     put_indexes(f, "parent", flame->parent, flame->node_count);
     put_indexes(f, "function", flame->function, flame->node_count);

@@ -30,9 +30,10 @@ enum { EXPORT_BYTES_MAX = 1 << 30 }; /* of a text: what one answer may take of t
 
 /* pprof: gzip; sample types samples/count and cpu/nanoseconds, mappings with build ids, labels
  * host, service, comm and thread, the period, and the coverage as comments; a sample is a stack of
- * one task. collapsed: "root;...;leaf WEIGHT_NS" by names, sorted; a ';' in a name becomes ':', a
- * control character ' '. speedscope: one sampled profile in nanoseconds.
- * ST_TOO_BIG: over a limit above, or over 2 GiB of protobuf. */
+ * one task, a location a frame with a line for each function inlined there. collapsed:
+ * "root;...;leaf WEIGHT_NS" by names, sorted; a ';' in a name becomes ':', a control character ' '.
+ * speedscope: one sampled profile in nanoseconds. ST_TOO_BIG: over a limit above, or over 2 GiB of
+ * protobuf. */
 enum status export_profile(const struct profile *p, struct symbolizer *s,
                            const struct dictionary *d, enum export_format f, struct blob *out);
 

@@ -50,7 +50,7 @@ struct sample_sum {
 struct writer { /* the status sticks: after a failure nothing more is done */
     enum status status;
     const struct profile *profile;
-    const struct symbolizer *symbolizer;
+    struct symbolizer *symbolizer;
     const struct dictionary *dictionary;
     struct stacks stacks;
     struct texts strings;
@@ -226,17 +226,34 @@ static uint64_t mapping_of(struct writer *w, uint32_t binary)
     return (uint64_t)number + 1;
 }
 
-static void put_location(struct writer *w, uint32_t frame, uint64_t id, uint32_t function)
+/* A line for each function, the innermost inlined one first, as the format wants it. */
+static size_t fill_lines(struct writer *w, uint32_t frame, Line lines[SYMBOLIZE_CHAIN_MAX])
+{
+    const struct frame_function *functions;
+    uint32_t count = 0;
+
+    if (w->status == ST_OK)
+        w->status = symbolizer_frame(w->symbolizer, frame, &functions, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        perftools__profiles__line__init(&lines[i]);
+        lines[i].function_id = (uint64_t)functions[i].function + 1;
+        lines[i].line = functions[i].line;
+    }
+    return count;
+}
+
+static void put_location(struct writer *w, uint32_t frame, uint64_t id)
 {
     const struct chunk_frame *f = dictionary_frame(w->dictionary, frame);
-    Line line = PERFTOOLS__PROFILES__LINE__INIT, *lines = &line;
+    Line lines[SYMBOLIZE_CHAIN_MAX], *list[SYMBOLIZE_CHAIN_MAX];
     Location location = PERFTOOLS__PROFILES__LOCATION__INIT, *locations = &location;
     Profile part = PROFILE_PART;
 
-    line.function_id = (uint64_t)function + 1;
     location.id = id;
-    location.n_line = 1;
-    location.line = &lines;
+    location.n_line = fill_lines(w, frame, lines);
+    location.line = list;
+    for (size_t i = 0; i < location.n_line; i++)
+        list[i] = &lines[i];
     if (f != NULL && (f->kind == FRAME_NATIVE || f->kind == FRAME_KERNEL) &&
         f->offset < RANGE_BYTES) {
         location.mapping_id = mapping_of(w, f->binary);
@@ -261,20 +278,21 @@ static void put_locations(struct writer *w)
 
         w->location[i] = (uint64_t)number + 1;
         if (number == known)
-            put_location(w, frame, w->location[i], k->function[i]);
+            put_location(w, frame, w->location[i]);
     }
 }
 
-/* Without a system name, from which pprof would make names of its own, and without a source file,
- * which nobody knows. */
+/* Without a system name, from which pprof would make names of its own. */
 static void put_functions(struct writer *w)
 {
     for (uint32_t i = 0; i < symbolizer_count(w->symbolizer) && w->status == ST_OK; i++) {
+        const struct function *f = symbolizer_get(w->symbolizer, i);
         Function function = PERFTOOLS__PROFILES__FUNCTION__INIT, *functions = &function;
         Profile part = PROFILE_PART;
 
         function.id = (uint64_t)i + 1;
-        function.name = text(w, symbolizer_get(w->symbolizer, i)->name);
+        function.name = text(w, f->name);
+        function.filename = text(w, f->file);
         part.n_function = 1;
         part.function = &functions;
         put(w, &part);
@@ -304,7 +322,7 @@ static void sum_samples(struct writer *w)
     }
 }
 
-/* Leaf first. */
+/* Leaf first. The location of a frame speaks for all that is inlined in it. */
 static uint32_t follow(struct writer *w, uint32_t context)
 {
     uint32_t depth = 0;
@@ -313,7 +331,8 @@ static uint32_t follow(struct writer *w, uint32_t context)
         w->status = array_reserve(&w->path, &w->path_capacity, depth, sizeof(*w->path));
         if (w->status != ST_OK)
             return 0;
-        w->path[depth++] = w->location[at];
+        if (!stacks_is_inlined(&w->stacks, at))
+            w->path[depth++] = w->location[at];
     }
     return depth;
 }

@@ -26,9 +26,9 @@ static void put_frames(FILE *out, const struct symbolizer *s)
 
         (void)fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
         put_string(out, f->name);
-        if (f->binary[0] != '\0') {
+        if (f->file[0] != '\0' || f->binary[0] != '\0') {
             (void)fputs(",\"file\":", out);
-            put_string(out, f->binary);
+            put_string(out, f->file[0] != '\0' ? f->file : f->binary);
         }
         (void)fputc('}', out);
     }

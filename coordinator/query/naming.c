@@ -18,7 +18,9 @@ enum status naming_measure(const struct profile *p, const struct stacks *k,
     if (of == NULL)
         return ST_NOMEM;
     for (uint32_t i = 0; i < k->count; i++) {
-        of[i] = of_function(symbolizer_get(s, k->function[i]));
+        of[i] = (struct naming){0};
+        if (!stacks_is_inlined(k, i))
+            of[i] = of_function(symbolizer_get(s, k->function[i]));
         if (k->parent[i] != STACKS_NONE) {
             of[i].frames += of[k->parent[i]].frames;
             of[i].named += of[k->parent[i]].named;

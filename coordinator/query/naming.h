@@ -1,5 +1,6 @@
 /* naming - how many of a profile's frames have names: the one place that says so. Each frame counts
- * once for every sample whose stack it is on; marks such as "[truncated]" are no frames. */
+ * once for every sample whose stack it is on; marks such as "[truncated]" are no frames, and
+ * inlined functions are part of the frame that they are in. */
 #ifndef COORDINATOR_QUERY_NAMING_H
 #define COORDINATOR_QUERY_NAMING_H
 

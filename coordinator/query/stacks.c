@@ -39,15 +39,10 @@ static enum status follow(struct builder *b, uint32_t node, uint32_t *out)
     return ST_OK;
 }
 
-static enum status number(struct builder *b, uint32_t node, uint32_t frame, uint32_t parent,
-                          uint32_t *out)
+static enum status add_context(struct stacks *k, uint32_t node, uint32_t function, uint32_t parent)
 {
-    struct stacks *k = &b->stacks;
-    uint32_t function;
-    enum status st = symbolizer_function(b->symbolizer, frame, &function);
+    enum status st = array_reserve(&k->node, &k->node_capacity, k->count, sizeof(*k->node));
 
-    if (st == ST_OK)
-        st = array_reserve(&k->node, &k->node_capacity, k->count, sizeof(*k->node));
     if (st == ST_OK)
         st = array_reserve(&k->parent, &k->parent_capacity, k->count, sizeof(*k->parent));
     if (st == ST_OK)
@@ -56,9 +51,25 @@ static enum status number(struct builder *b, uint32_t node, uint32_t frame, uint
         return st;
     k->node[k->count] = node;
     k->parent[k->count] = parent;
-    k->function[k->count] = function;
-    *out = k->count++;
+    k->function[k->count++] = function;
     return ST_OK;
+}
+
+/* One context for each function of the frame; *out is the innermost one's. */
+static enum status number(struct builder *b, uint32_t node, uint32_t frame, uint32_t parent,
+                          uint32_t *out)
+{
+    const struct frame_function *functions;
+    uint32_t count, at = parent;
+    enum status st = symbolizer_frame(b->symbolizer, frame, &functions, &count);
+
+    for (uint32_t i = st == ST_OK ? count : 0; i > 0 && st == ST_OK; i--) {
+        st = add_context(&b->stacks, node, functions[i - 1].function, at);
+        at = b->stacks.count - 1;
+    }
+    if (st == ST_OK)
+        *out = at;
+    return st;
 }
 
 static enum status number_path(struct builder *b, uint32_t leaf, uint32_t *out)

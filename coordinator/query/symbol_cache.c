@@ -122,6 +122,15 @@ static void evict(struct symbol_cache *c)
     }
 }
 
+static size_t table_bytes(const struct symtab *t)
+{
+    const struct places *p = &t->places;
+
+    return t->capacity * sizeof(*t->symbols) + t->text_capacity +
+           p->span_capacity * sizeof(*p->spans) + p->call_capacity * sizeof(*p->calls) +
+           p->text_capacity * sizeof(*p->texts) + p->text_bytes_capacity;
+}
+
 static enum status load(struct slice packed, const struct build_id *id, const struct stamp *stamp,
                         struct symbol_cache_entry **out)
 {
@@ -130,7 +139,7 @@ static enum status load(struct slice packed, const struct build_id *id, const st
 
     if (e == NULL)
         return ST_NOMEM;
-    st = symtab_decode(packed, &e->table);
+    st = symtab_decode_all(packed, &e->table);
     if (st != ST_OK) {
         free(e);
         return st;
@@ -138,7 +147,7 @@ static enum status load(struct slice packed, const struct build_id *id, const st
     e->id = *id;
     e->stamp = *stamp;
     e->holders = 1;
-    e->bytes = sizeof(*e) + e->table.capacity * sizeof(*e->table.symbols) + e->table.text_capacity;
+    e->bytes = sizeof(*e) + table_bytes(&e->table);
     *out = e;
     return ST_OK;
 }

@@ -1,4 +1,4 @@
-/* symbolize - frames become functions through three memories: frame -> function, symbol -> function
+/* symbolize - frames become functions through three memories: frame -> chain, symbol -> function
  * (a symbol is demangled once, however many addresses fall into it), and identity -> function. */
 #include "coordinator/query/symbolize.h"
 
@@ -24,12 +24,20 @@ struct binary {
     struct symbol_cache_entry *symbols; /* held; NULL: the store has none that can be read */
 };
 
+struct chain { /* of a frame: where its functions are */
+    uint32_t first, count;
+};
+
 struct symbolizer {
     struct symbol_cache *cache;
     struct store_view *view;
     const struct dictionary *dictionary;
     struct texts texts; /* names of functions and binaries */
-    struct id_map frames; /* function by frame id */
+    struct id_map frames; /* chain by frame id */
+    struct chain *chains;
+    uint32_t chain_count, chain_capacity;
+    struct frame_function *links; /* of all chains, one after the other */
+    uint32_t link_count, link_capacity;
     struct keys symbols, identities, binary_ids;
     uint32_t *of_symbol; /* function, by number in symbols */
     uint32_t of_symbol_capacity;
@@ -63,6 +71,8 @@ void symbolizer_free(struct symbolizer *s)
     keys_deinit(&s->identities);
     keys_deinit(&s->binary_ids);
     texts_deinit(&s->texts);
+    free(s->chains);
+    free(s->links);
     free(s->of_symbol);
     free(s->binaries);
     free(s->functions);
@@ -160,6 +170,7 @@ static enum status intern(struct symbolizer *s, struct function f, const char *n
     if (st == ST_OK && *out == index) {
         f.name = s->texts.texts[text];
         f.binary = s->texts.texts[binary_name];
+        f.file = "";
         s->functions[index] = f;
     }
     return st;
@@ -192,25 +203,77 @@ static enum status name_symbol(struct symbolizer *s, const struct chunk_frame *f
     return st;
 }
 
-static enum status name_address(struct symbolizer *s, const struct chunk_frame *frame,
-                                uint32_t *out)
+static enum status name_bare_address(struct symbolizer *s, const struct chunk_frame *frame,
+                                     uint32_t binary, uint32_t *out)
 {
     struct function f = {.kind = frame->kind, .binary_id = frame->binary};
     char name[ADDRESS_TEXT_MAX];
-    const char *symbol = NULL;
-    uint32_t binary;
-    enum status st = find_binary(s, frame, &binary);
 
-    if (st != ST_OK)
-        return st;
-    if (s->binaries[binary].symbols != NULL)
-        symbol = symtab_find(symbol_cache_table(s->binaries[binary].symbols), frame->offset);
-    if (symbol != NULL)
-        return name_symbol(s, frame, binary, symbol, out);
     snprintf(name, sizeof(name), "%s+0x%" PRIx64, s->texts.texts[s->binaries[binary].name],
              frame->offset);
     clean(name);
     return intern(s, f, name, s->binaries[binary].name, out);
+}
+
+/* Keeps the first source file that is seen of a function. */
+static enum status note_file(struct symbolizer *s, uint32_t function, const char *file)
+{
+    struct function *f = &s->functions[function];
+    char text[PLACES_TEXT_MAX + 1];
+    uint32_t number;
+    enum status st;
+
+    if (file == NULL || f->file[0] != '\0')
+        return ST_OK;
+    snprintf(text, sizeof(text), "%s", file);
+    clean(text);
+    st = texts_put(&s->texts, text, &number);
+    if (st == ST_OK)
+        f->file = s->texts.texts[number];
+    return st;
+}
+
+static enum status add_link(struct symbolizer *s, struct frame_function link)
+{
+    enum status st = array_reserve(&s->links, &s->link_capacity, s->link_count, sizeof(*s->links));
+
+    if (st == ST_OK)
+        s->links[s->link_count++] = link;
+    return st;
+}
+
+static enum status add_place(struct symbolizer *s, const struct chunk_frame *frame, uint32_t binary,
+                             const struct place *place)
+{
+    const char *symbol = place->function;
+    struct frame_function link = {.line = place->line};
+    enum status st;
+
+    if (symbol == NULL && s->binaries[binary].symbols != NULL)
+        symbol = symtab_find(symbol_cache_table(s->binaries[binary].symbols), frame->offset);
+    if (symbol != NULL)
+        st = name_symbol(s, frame, binary, symbol, &link.function);
+    else
+        st = name_bare_address(s, frame, binary, &link.function);
+    if (st == ST_OK)
+        st = note_file(s, link.function, place->file);
+    return st == ST_OK ? add_link(s, link) : st;
+}
+
+static enum status name_address(struct symbolizer *s, const struct chunk_frame *frame)
+{
+    struct place places[SYMBOLIZE_CHAIN_MAX] = {0};
+    uint32_t binary, count = 0;
+    enum status st = find_binary(s, frame, &binary);
+
+    if (st == ST_OK && s->binaries[binary].symbols != NULL)
+        count = places_find(&symbol_cache_table(s->binaries[binary].symbols)->places, frame->offset,
+                            places, SYMBOLIZE_CHAIN_MAX);
+    if (count == 0) /* the first place, empty, stands for the function itself */
+        count = 1;
+    for (uint32_t i = 0; i < count && st == ST_OK; i++)
+        st = add_place(s, frame, binary, &places[i]);
+    return st;
 }
 
 /* NAMED and MARK frames bring their name; a frame that is not there is said to be so. */
@@ -235,28 +298,59 @@ static enum status name_text(struct symbolizer *s, const struct chunk_frame *fra
     return intern(s, f, name[0] == '\0' ? "[unnamed]" : name, no_binary, out);
 }
 
-enum status symbolizer_function(struct symbolizer *s, uint32_t frame, uint32_t *out)
+static enum status add_chain(struct symbolizer *s, const struct chunk_frame *frame,
+                             struct chain *out)
 {
-    const struct chunk_frame *f = dictionary_frame(s->dictionary, frame);
-    uint32_t function;
+    struct chain chain = {.first = s->link_count};
+    struct frame_function link = {0};
     enum status st;
 
-    if (f == NULL)
-        return name_text(s, NULL, out);
-    function = id_map_get(&s->frames, frame);
-    if (function != ID_MAP_NONE) {
-        *out = function;
+    if (frame != NULL && (frame->kind == FRAME_NATIVE || frame->kind == FRAME_KERNEL)) {
+        st = name_address(s, frame);
+    } else {
+        st = name_text(s, frame, &link.function);
+        if (st == ST_OK)
+            st = add_link(s, link);
+    }
+    chain.count = s->link_count - chain.first;
+    if (st == ST_OK)
+        *out = chain;
+    else
+        s->link_count = chain.first;
+    return st;
+}
+
+static enum status find_chain(struct symbolizer *s, uint32_t frame, struct chain *out)
+{
+    const struct chunk_frame *f = dictionary_frame(s->dictionary, frame);
+    uint32_t known = f == NULL ? ID_MAP_NONE : id_map_get(&s->frames, frame);
+    enum status st;
+
+    if (known != ID_MAP_NONE) {
+        *out = s->chains[known];
         return ST_OK;
     }
-    if (f->kind == FRAME_NATIVE || f->kind == FRAME_KERNEL)
-        st = name_address(s, f, &function);
-    else
-        st = name_text(s, f, &function);
+    st = array_reserve(&s->chains, &s->chain_capacity, s->chain_count, sizeof(*s->chains));
     if (st == ST_OK)
-        st = id_map_set(&s->frames, frame, function);
-    if (st == ST_OK)
-        *out = function;
+        st = add_chain(s, f, out);
+    if (st == ST_OK && f != NULL) {
+        s->chains[s->chain_count] = *out;
+        st = id_map_set(&s->frames, frame, s->chain_count++);
+    }
     return st;
+}
+
+enum status symbolizer_frame(struct symbolizer *s, uint32_t frame,
+                             const struct frame_function **out, uint32_t *count)
+{
+    struct chain chain;
+    enum status st = find_chain(s, frame, &chain);
+
+    if (st != ST_OK)
+        return st;
+    *out = &s->links[chain.first];
+    *count = chain.count;
+    return ST_OK;
 }
 
 const struct function *symbolizer_get(const struct symbolizer *s, uint32_t function)

@@ -308,6 +308,8 @@ class FlamePage {
         const from = [element('strong', '', model.name(node))];
         if (model.binary(node))
             from.push(element('div', 'soft', model.binary(node)));
+        if (model.file(node))
+            from.push(element('div', 'soft', model.file(node)));
         from.push(model.differential
             ? changeTable(model, node)
             : weightTable(model, node, painter.zoom));

@@ -50,6 +50,7 @@ class FlameModel {
     constructor(data) {
         this.names = data.names;
         this.binaries = data.binaries || [];
+        this.files = data.files || [];
         this.kinds = data.kinds || [];
         this.title = data.title || data.event || 'profile';
         this.event = data.event || 'cpu';
@@ -183,6 +184,10 @@ class FlameModel {
 
     binary(node) {
         return (node > 0 && this.binaries[this.func[node]]) || '';
+    }
+
+    file(node) {
+        return (node > 0 && this.files[this.func[node]]) || '';
     }
 
     kind(node) {

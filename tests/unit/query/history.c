@@ -272,20 +272,26 @@ uint32_t history_stack(struct history *h, const char *const *frames, uint32_t co
 void history_symbols(struct history *h, const char *path, const struct history_symbol *symbols,
                      uint32_t count)
 {
-    struct build_id id = build_of(path, h->build);
-    struct put p = {STORE_SYMBOLS, {id.bytes, id.length}, {0}};
     struct symtab table = {0};
-    struct blob packed;
 
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(symtab_add(&table, symbols[i].start, symbols[i].size, symbols[i].name),
                          ST_OK);
-    symtab_sort(&table);
-    assert_int_equal(symtab_encode(&table, &packed), ST_OK);
+    history_table(h, path, &table);
+}
+
+void history_table(struct history *h, const char *path, struct symtab *table)
+{
+    struct build_id id = build_of(path, h->build);
+    struct put p = {STORE_SYMBOLS, {id.bytes, id.length}, {0}};
+    struct blob packed;
+
+    symtab_sort(table);
+    assert_int_equal(symtab_encode(table, &packed), ST_OK);
     p.value = blob_slice(&packed);
     run(h, put, &p);
     blob_deinit(&packed);
-    symtab_deinit(&table);
+    symtab_deinit(table);
 }
 
 /* ---- chunks ---- */

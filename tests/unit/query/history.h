@@ -47,6 +47,8 @@ void history_symbols(struct history *h, const char *path, const struct history_s
     history_symbols(h, path, (const struct history_symbol[]){__VA_ARGS__}, \
                     sizeof((const struct history_symbol[]){__VA_ARGS__}) / \
                         sizeof(struct history_symbol))
+/* Any table, one with places too; takes it. */
+void history_table(struct history *h, const char *path, struct symtab *table);
 /* From now on frames of any path are of another build. */
 void history_rebuild(struct history *h, uint32_t build);
 
