@@ -199,6 +199,7 @@ void program_read_counters(const struct program *p, struct sampler_counters *out
         out->kernel_missed = info.recursion_misses;
         out->bpf_ns = info.run_time_ns;
         out->bpf_runs = info.run_cnt;
+        out->verified_instructions = info.verified_insns;
     }
     out->map_bytes = p->map_bytes;
 }

@@ -22,7 +22,7 @@ void program_use_tables(struct program *p, bool on);
 const struct loaded *program_loaded(const struct program *p);
 void program_drain(struct program *p, void (*visit)(void *arg, const struct sample *sample),
                    void *arg);
-/* Fills in counts, kernel_missed, bpf_ns, bpf_runs and map_bytes. */
+/* Fills in counts, kernel_missed, bpf_ns, bpf_runs, verified_instructions and map_bytes. */
 void program_read_counters(const struct program *p, struct sampler_counters *out);
 
 #endif
