@@ -223,4 +223,5 @@ void link_server_counters(const struct link_server *s,
     visit(to, "frames_too_big", channels.too_big);
     visit(to, "bad_greetings", channels.bad_greeting);
     visit(to, "symbols_missing", symbol_desk_count(s->context.desk));
+    visit(to, "symbols_pending", symbol_desk_pending(s->context.desk));
 }

@@ -253,3 +253,12 @@ uint32_t symbol_desk_count(const struct symbol_desk *d)
 {
     return d->count;
 }
+
+uint32_t symbol_desk_pending(const struct symbol_desk *d)
+{
+    uint32_t pending = 0;
+
+    for (uint32_t i = 0; i < d->count; i++)
+        pending += d->missing[i]->peers[0] != NULL;
+    return pending;
+}

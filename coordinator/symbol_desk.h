@@ -49,5 +49,7 @@ void symbol_desk_gone(struct symbol_desk *d, void *peer, void (*look_after)(void
 void symbol_desk_expire(struct symbol_desk *d, struct mono now,
                         void (*look_after)(void *arg, void *peer), void *arg);
 uint32_t symbol_desk_count(const struct symbol_desk *d); /* binaries that are missing */
+/* Those of them that a connected peer has been or can be asked for: they may come any moment. */
+uint32_t symbol_desk_pending(const struct symbol_desk *d);
 
 #endif

@@ -15,6 +15,8 @@
 enum {
     RETRY_AFTER_MS = 500,
     GIVE_UP_S = 60, /* of a coordinator that is away: a restart takes seconds */
+    NAMES_WAIT_S = 20, /* the largest symbol tables take about 5 s to read and send */
+    NAMES_LOOK_MS = 100,
     LINE_MAX_BYTES = 512,
 };
 
@@ -186,14 +188,50 @@ static enum follow_end follow_stream(struct following *f)
     return end;
 }
 
+static void heed_interrupts(struct sigaction *before)
+{
+    struct sigaction handler = {.sa_handler = on_interrupt};
+
+    interrupted = 0;
+    sigaction(SIGINT, &handler, before);
+}
+
 enum follow_end follow_session(struct cli *c, struct follow *f)
 {
     struct following following = {.cli = c, .follow = f, .heard = clock_mono()};
-    struct sigaction handler = {.sa_handler = on_interrupt}, before;
+    struct sigaction before;
 
-    interrupted = 0;
-    sigaction(SIGINT, &handler, &before);
+    heed_interrupts(&before);
     enum follow_end end = follow_stream(&following);
     sigaction(SIGINT, &before, NULL);
     return end;
+}
+
+/* ---- names ---- */
+
+/* A coordinator that does not say so has none pending. */
+static double pending_symbols(struct cli *c)
+{
+    double pending = 0;
+    struct reply r = {0};
+    json_t *status = NULL;
+
+    if (client_get(c->client, "/status", &r) == ST_OK && r.code == 200)
+        status = json_loads(r.body, 0, NULL);
+    if (status != NULL)
+        pending = field_number(field(status, "link"), "symbols_pending");
+    json_decref(status);
+    reply_deinit(&r);
+    return pending;
+}
+
+void follow_names(struct cli *c)
+{
+    struct mono deadline = mono_after(clock_mono(), NAMES_WAIT_S * NS_PER_S);
+    struct sigaction before;
+
+    heed_interrupts(&before);
+    while (!interrupted && !mono_reached(clock_mono(), deadline) && pending_symbols(c) > 0)
+        (void)poll(NULL, 0, NAMES_LOOK_MS); /* a signal cuts it short */
+    sigaction(SIGINT, &before, NULL);
 }

@@ -25,4 +25,8 @@ struct follow {
 
 enum follow_end follow_session(struct cli *c, struct follow *f);
 
+/* Waits until no agent has symbols to deliver any more, a few seconds at most: what is asked right
+ * after a session has names then. Ctrl-C ends the wait. */
+void follow_names(struct cli *c);
+
 #endif

@@ -320,6 +320,7 @@ static enum outcome wait_for(struct cli *c, const struct options *o, const char 
                      WAIT_GRACE_S);
         if (!options_has(o, OPTION_JSON))
             fprintf(c->out, "session %s\n", id);
+        follow_names(c);
         outcome = rank_session(c, o, id);
         judged = judge(c, f.last);
         if (outcome == OUTCOME_DONE)

@@ -131,7 +131,7 @@ static void put_http(FILE *f, const struct call *c)
 /* The link tells its counters by name; those that go up and down are named here. */
 static void put_link_counter(void *to, const char *name, uint64_t value)
 {
-    static const char *const gauges[] = {"connections_open", "symbols_missing"};
+    static const char *const gauges[] = {"connections_open", "symbols_missing", "symbols_pending"};
     enum metric_type type = COUNTER;
     char full[128];
 

@@ -107,7 +107,10 @@ def measure_perf(directory):
     perf.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     stats = subprocess.run(["perf", "report", "--stats", "-i", data], capture_output=True, text=True)
-    samples = int(re.search(r"SAMPLE events:\s+(\d+)", stats.stdout).group(1))
+    counted = re.search(r"SAMPLE events:\s+(\d+)", stats.stdout)
+    if counted is None:
+        raise RuntimeError(f"perf report: {stats.returncode}\n{stats.stdout}\n{stats.stderr}")
+    samples = int(counted[1])
     return {"cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
             "peak": peak, "samples": samples, "bytes": os.path.getsize(data) / max(1, samples)}
 

@@ -170,6 +170,25 @@ static void what_was_put_back_is_asked_for_again(void **state)
     symbol_desk_free(d);
 }
 
+static void what_a_peer_may_still_deliver_is_pending(void **state)
+{
+    struct symbol_desk *d = new_desk();
+    struct build_id one = binary(1);
+
+    (void)state;
+    want(d, 1, &peers[0]);
+    want(d, 2, &peers[1]);
+    assert_int_equal(symbol_desk_pending(d), 2);
+    assert_int_equal(ask(d, &peers[0], start), 1);
+    assert_int_equal(symbol_desk_pending(d), 2);
+    symbol_desk_lacks(d, &one, start);
+    assert_int_equal(symbol_desk_pending(d), 1);
+    symbol_desk_gone(d, &peers[1], note, &(struct noted){0});
+    assert_int_equal(symbol_desk_pending(d), 0);
+    assert_int_equal(symbol_desk_count(d), 2);
+    symbol_desk_free(d);
+}
+
 static void the_desk_has_a_limit(void **state)
 {
     struct symbol_desk *d = new_desk();
@@ -195,6 +214,7 @@ int main(void)
         cmocka_unit_test(an_upload_without_a_next_part_in_time_is_asked_of_another),
         cmocka_unit_test(a_peer_that_leaves_hands_over_what_it_was_asked_for),
         cmocka_unit_test(what_was_put_back_is_asked_for_again),
+        cmocka_unit_test(what_a_peer_may_still_deliver_is_pending),
         cmocka_unit_test(the_desk_has_a_limit),
     };
 
