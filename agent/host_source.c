@@ -1,10 +1,12 @@
 #include "agent/host_source.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/process/pids.h"
 #include "agent/process/process.h"
 #include "agent/process/sideband.h"
 #include "agent/resolve.h"
@@ -125,13 +127,39 @@ static void make_up_for_lost_events(struct host_source *s, struct mono now)
     (void)processes_scan(s->processes, s->scope_cgroup); /* else: at the next loss */
 }
 
+static void add_degraded(struct host_source *s, const char *what)
+{
+    size_t used = strlen(s->degraded);
+
+    if (what != NULL && what[0] != '\0')
+        (void)snprintf(s->degraded + used, sizeof(s->degraded) - used, "%s%s", used > 0 ? "; " : "",
+                       what);
+}
+
+/* What the bounds of the process table cost, in words: "" as a rule. */
+static void add_refusals(struct host_source *s)
+{
+    struct processes_counters c = processes_read_counters(s->processes);
+    char text[SOURCE_WHY_MAX];
+
+    if (c.mappings_refused == 0 && c.evicted == 0)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "limits of the process table: %" PRIu64 " mappings refused, %" PRIu64
+                   " processes given up",
+                   c.mappings_refused, c.evicted);
+    add_degraded(s, text);
+}
+
 static void note_degraded(struct host_source *s)
 {
-    const char *sampler = sampler_degraded(s->sampler);
-    const char *kernel = kernel_degraded(s->kernel);
-
-    (void)snprintf(s->degraded, sizeof(s->degraded), "%s%s%s", sampler,
-                   *sampler != '\0' && kernel != NULL ? "; " : "", kernel == NULL ? "" : kernel);
+    s->degraded[0] = '\0';
+    add_degraded(s, sampler_degraded(s->sampler));
+    add_degraded(s, kernel_degraded(s->kernel));
+    if (pids_view() == PIDS_NAMESPACE)
+        add_degraded(s, "processes outside of the agent's pid namespace have no names: start it in "
+                        "the host's (containers: --pid=host, hostPID)");
+    add_refusals(s);
 }
 
 static void look_around(struct host_source *s, struct mono now)
@@ -269,8 +297,15 @@ static enum status open_parts(struct host_source *s, const struct host_source_op
     const struct sampler_options sampler = {.scope_cgroup = options->scope_cgroup,
                                             .ring_bytes = options->ring_bytes};
     const struct processes_options processes = {options->jit_bytes, options->disclosure};
-    enum status st = sampler_open(&sampler, &s->sampler, why);
+    enum status st;
 
+    if (pids_view() == PIDS_FOREIGN) {
+        (void)snprintf(
+            why, SOURCE_WHY_MAX,
+            "/proc shows another pid namespace than the agent's own: mount its own there");
+        return ST_UNSUPPORTED;
+    }
+    st = sampler_open(&sampler, &s->sampler, why);
     if (st != ST_OK)
         return st;
     st = kernel_symbols_open(&s->kernel);

@@ -8,6 +8,8 @@
 
 /* A pid that is gone has no serial of its own: a number that the table never gives. */
 #define SERIAL_OF_GONE(pid) (UINT64_C(1) << 63 | (pid))
+/* Those that the agent cannot see have no pid either: they are told apart by name. */
+#define SERIAL_OF_INVISIBLE(hash) (UINT64_C(3) << 62 | (hash))
 
 static const char kernel_path[] = "[kernel]";
 
@@ -143,18 +145,39 @@ static void copy_name(char *out, const char comm[ABI_COMM_BYTES])
     utf8_repair(out, length);
 }
 
+/* NULL: gone, or not visible from the agent's pid namespace. */
+static const struct process *find_process(struct resolver *r, const struct sample *s)
+{
+    const struct sighting sighting = {
+        .time = s->time, .pid = s->pid, .cgroup = s->cgroup, .cgroup_v1 = s->cgroup_v1};
+
+    if (s->pid == 0)
+        return NULL;
+    processes_note(r->processes, &sighting);
+    return processes_find(r->processes, s->pid);
+}
+
+static uint64_t serial_of(const struct sample *s, const struct process *p)
+{
+    uint32_t hash = 2166136261; /* FNV-1a */
+
+    if (p != NULL)
+        return p->serial;
+    if (s->pid != 0)
+        return SERIAL_OF_GONE(s->pid);
+    for (size_t i = 0; i < ABI_COMM_BYTES && s->comm[i] != '\0'; i++)
+        hash = (hash ^ (uint8_t)s->comm[i]) * 16777619;
+    return SERIAL_OF_INVISIBLE(hash);
+}
+
 struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
 {
     static const struct labels none;
-    const struct sighting sighting = {
-        .time = sample->time, .pid = sample->pid, .cgroup = sample->cgroup};
-    const struct process *p;
+    const struct process *p = find_process(r, sample);
 
     r->frame_count = 0;
-    processes_note(r->processes, &sighting);
-    p = processes_find(r->processes, sample->pid);
     if (p == NULL && !sample->kernel_thread)
-        add_mark(r, MARK_PROCESS_GONE);
+        add_mark(r, sample->pid == 0 ? MARK_INVISIBLE : MARK_PROCESS_GONE);
     else if (!sample->kernel_thread)
         resolve_user(r, sample);
     for (uint32_t i = sample->kernel_count; i > 0; i--)
@@ -168,7 +191,7 @@ struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
         .time = sample->time,
         .pid = sample->pid,
         .tid = sample->tid,
-        .process_serial = p != NULL ? p->serial : SERIAL_OF_GONE(sample->pid),
+        .process_serial = serial_of(sample, p),
         .process_start_ns = p != NULL ? p->start_ns : 0,
         .comm = r->comm,
         .thread_name = r->thread,

@@ -18,6 +18,7 @@ enum {
 #define MARK_TRUNCATED "[truncated]" /* deeper than the walk goes */
 #define MARK_UNREADABLE "[unreadable stack]" /* no frame pointer to follow from here on */
 #define MARK_UNMAPPED "[unknown mapping]" /* the CPU was in code that we know nothing of */
+#define MARK_INVISIBLE "[other pid namespace]" /* the agent cannot see the process */
 #define MARK_PROCESS_GONE "[process gone]" /* ended before it could be looked at */
 #define MARK_NO_STACK "[no stack]" /* neither part gave a frame */
 

@@ -6,7 +6,27 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define ROOT_NAMESPACE 0xEFFFFFFCu /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+
+enum pids_view pids_view(void)
+{
+    struct stat ns;
+    char self[16];
+    ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
+
+    if (length > 0) {
+        self[length] = '\0';
+        if (strtol(self, NULL, 10) != getpid())
+            return PIDS_FOREIGN;
+    }
+    if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino == ROOT_NAMESPACE)
+        return PIDS_HOST;
+    return PIDS_NAMESPACE;
+}
 
 static bool parse_pid(const char *text, uint32_t *out)
 {

@@ -8,6 +8,14 @@
 
 enum { PIDS_DEPTH_MAX = 64 }; /* of cgroups in each other */
 
+enum pids_view { /* what /proc shows */
+                 PIDS_HOST, /* every process of the host */
+                 PIDS_NAMESPACE, /* those of this process's own pid namespace and below */
+                 PIDS_FOREIGN, /* another namespace's: its numbers are not ours */
+};
+
+enum pids_view pids_view(void);
+
 /* Calls `visit` for each process, until it fails. */
 enum status pids_each(enum status (*visit)(void *arg, uint32_t pid), void *arg);
 

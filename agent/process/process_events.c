@@ -159,10 +159,18 @@ static void drop_ended(struct processes *t)
     }
 }
 
+/* Of a process in a pid namespace that ours does not contain, or of one without a pid any more. */
+static bool is_invisible(const struct sideband_event *e)
+{
+    return e->pid == 0 || e->pid == UINT32_MAX;
+}
+
 void processes_apply(struct processes *t, const struct sideband_event *event)
 {
     if (event->time.ns > t->now.ns)
         t->now = event->time;
+    if (is_invisible(event))
+        return;
     switch (event->kind) {
     case SIDEBAND_FORK:
         on_fork(t, event);

@@ -46,8 +46,8 @@ static inline void copy_file(const char *from, const char *to)
     close(out);
 }
 
-/* Runs the program at `path`, by arguments and environment of its own, and returns once it is that
- * program. */
+/* Runs the program at `path`, unheard, by arguments and environment of its own, and returns once it
+ * is that program. */
 static inline pid_t run_program(const char *path, char *const words[], char *const variables[])
 {
     int ends[2];
@@ -58,6 +58,7 @@ static inline pid_t run_program(const char *path, char *const words[], char *con
     child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
         execve(path, words, variables);
         _exit(1);
     }
