@@ -49,3 +49,10 @@ uint64_t walks_other(const struct walks *w)
 {
     return sum_from(w, WALK_ENDS);
 }
+
+double walks_root_share(const struct walks *w)
+{
+    uint64_t user = walks_user(w);
+
+    return user > 0 ? (double)w->count[WALK_ROOT] / (double)user : -1;
+}

@@ -21,5 +21,8 @@ void walks_add(struct walks *to, const struct walks *from);
 uint64_t walks_sum(const struct walks *w); /* of samples whose end was told; older agents did not */
 uint64_t walks_user(const struct walks *w); /* the same without kernel threads: what had a stack */
 uint64_t walks_other(const struct walks *w); /* ends that this build has no name for */
+/* Of the walks of user stacks, those that reached the outermost frame: 0 to 1; -1: none is known.
+ */
+double walks_root_share(const struct walks *w);
 
 #endif

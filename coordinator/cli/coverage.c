@@ -8,6 +8,8 @@
 
 /* A share of the wanted time below this stands out. */
 #define COVERED_WELL 0.99
+/* The same of user stacks that were walked to their outermost frame. */
+#define WALKED_WELL 0.97
 
 /* "2026-11-30 21:00:00 to 21:00:30 (30s)"; the second date only when it differs. */
 static void print_window(struct cli *c, const struct json_t *coverage)
@@ -38,6 +40,7 @@ void print_coverage(struct cli *c, const char *label, const struct json_t *cover
     double covered = field_number(coverage, "hosts_covered");
     double share = field_number(coverage, "covered_share");
     double lost = field_number(coverage, "lost_share");
+    double root = field_number(coverage, "root_share");
     double low = field_number(coverage, "hz_min"), high = field_number(coverage, "hz_max");
     char number[FORMAT_MAX], text[2 * FORMAT_MAX];
 
@@ -50,6 +53,10 @@ void print_coverage(struct cli *c, const char *label, const struct json_t *cover
     print_part(c, share < COVERED_WELL, text);
     snprintf(text, sizeof(text), "%s lost", format_percent(lost, number));
     print_part(c, lost > 0, text);
+    if (field_is_number(coverage, "root_share")) {
+        snprintf(text, sizeof(text), "root reached %s", format_percent(root, number));
+        print_part(c, root < WALKED_WELL, text);
+    }
     format_count(field_number(coverage, "samples"), number);
     if (high == 0)
         snprintf(text, sizeof(text), "%s samples", number);

@@ -26,9 +26,19 @@ const char *field_id(const struct json_t *o, const char *key, char buffer[FIELD_
     return buffer;
 }
 
+bool field_is_number(const struct json_t *o, const char *key)
+{
+    return json_is_number(json_object_get(o, key));
+}
+
 double field_number(const struct json_t *o, const char *key)
 {
     return json_number_value(field(o, key));
+}
+
+const char *field_percent(const struct json_t *o, const char *key, char text[FORMAT_MAX])
+{
+    return field_is_number(o, key) ? format_percent(field_number(o, key), text) : "-";
 }
 
 bool field_flag(const struct json_t *o, const char *key)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "coordinator/cli/format.h"
+
 struct json_t; /* jansson's value; owned by whoever parsed it */
 
 const char *field_text(const struct json_t *o, const char *key); /* "" when absent; borrowed */
@@ -13,6 +15,9 @@ const char *field_text(const struct json_t *o, const char *key); /* "" when abse
 enum { FIELD_ID_MAX = 64 };
 const char *field_id(const struct json_t *o, const char *key, char buffer[FIELD_ID_MAX]);
 double field_number(const struct json_t *o, const char *key);
+/* A share as "12.3%"; "-" where it is not known. */
+const char *field_percent(const struct json_t *o, const char *key, char text[FORMAT_MAX]);
+bool field_is_number(const struct json_t *o, const char *key); /* neither absent nor null */
 bool field_flag(const struct json_t *o, const char *key);
 /* The object or array below `key`; NULL, which every reader here takes as empty, when absent. */
 const struct json_t *field(const struct json_t *o, const char *key);

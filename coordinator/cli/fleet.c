@@ -109,12 +109,10 @@ static void add_agent(struct cli *c, struct grid *g, const struct json_t *a)
     grid_cell(g, "%s", field_text(a, "version"));
     grid_cell(g, "%.0f", field_number(a, "cpus"));
     runs_cell(g, field(a, "running"));
-    grid_cell(g, "%.1f s",
-              field_number(cost, "user_s") + field_number(cost, "system_s") +
-                  field_number(cost, "bpf_s"));
-    grid_cell(g, "%s",
-              format_bytes(field_number(cost, "rss_bytes") + field_number(cost, "kernel_map_bytes"),
-                           text));
+    grid_cell(g, "%s", field_percent(a, "core_share", text));
+    grid_cell(g, "%s", format_bytes(field_number(cost, "rss_bytes"), text));
+    grid_cell(g, "%s", format_bytes(field_number(cost, "kernel_map_bytes"), text));
+    grid_cell(g, "%s", field_percent(a, "lost_share", text));
     if (dropped > 0)
         grid_cell(g, "%.0f (%.0f lost)", field_number(spool, "chunks"), dropped);
     else
@@ -128,10 +126,11 @@ static void print_agents(struct cli *c, const struct options *o, const struct js
 {
     const struct json_t *agents = field(answer, "agents");
     static const struct grid_column columns[] = {
-        {"HOST", GRID_TEXT},    {"STATE", GRID_TEXT},     {"SEEN", GRID_TEXT},
-        {"VERSION", GRID_TEXT}, {"CPUS", GRID_NUMBER},    {"RUNS", GRID_TEXT},
-        {"COST", GRID_NUMBER},  {"MEMORY", GRID_NUMBER},  {"SPOOL", GRID_NUMBER},
-        {"CLOCK", GRID_NUMBER}, {"LABELS", GRID_SHRINKS},
+        {"HOST", GRID_TEXT},      {"STATE", GRID_TEXT},   {"SEEN", GRID_TEXT},
+        {"VERSION", GRID_TEXT},   {"CPUS", GRID_NUMBER},  {"RUNS", GRID_TEXT},
+        {"CORE", GRID_NUMBER},    {"RSS", GRID_NUMBER},   {"MAPS", GRID_NUMBER},
+        {"LOST", GRID_NUMBER},    {"SPOOL", GRID_NUMBER}, {"CLOCK", GRID_NUMBER},
+        {"LABELS", GRID_SHRINKS},
     };
 
     (void)o;

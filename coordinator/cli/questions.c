@@ -126,7 +126,8 @@ static const struct grid_column ledger_columns[] = {
     {"HOST", GRID_TEXT},       {"FROM", GRID_TEXT},        {"TO", GRID_TEXT},
     {"HZ", GRID_NUMBER},       {"CHUNKS", GRID_NUMBER},    {"MISSING", GRID_NUMBER},
     {"EXPECTED", GRID_NUMBER}, {"DELIVERED", GRID_NUMBER}, {"IDLE", GRID_NUMBER},
-    {"SKIPPED", GRID_NUMBER},  {"UNCOVERED", GRID_NUMBER}, {"LOST", GRID_TEXT},
+    {"SKIPPED", GRID_NUMBER},  {"UNCOVERED", GRID_NUMBER}, {"ROOT", GRID_NUMBER},
+    {"LOST", GRID_TEXT},
 };
 enum { LEDGER_COLUMNS = sizeof(ledger_columns) / sizeof(ledger_columns[0]), CAUSES_MAX = 256 };
 
@@ -139,6 +140,7 @@ static void ledger_counters(struct grid *g, const struct json_t *line)
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         grid_cell(g, "%s", format_count(field_number(line, keys[i]), text));
+    grid_cell(g, "%s", field_percent(line, "root_share", text));
     field_nonzero(field(line, "lost"), causes, sizeof(causes));
     grid_cell(g, "%s", causes[0] != '\0' ? causes : "0");
 }
@@ -150,6 +152,16 @@ static bool is_short(const struct json_t *line)
     return field_number(line, "missing_chunks") > 0 ||
            field_number(line, "uncovered_samples") > 0 ||
            field_nonzero(field(line, "lost"), causes, sizeof(causes))[0] != '\0';
+}
+
+/* Nothing where no agent told. */
+static void print_walks(struct cli *c, const struct json_t *total)
+{
+    char ends[CAUSES_MAX];
+
+    field_nonzero(field(total, "walks"), ends, sizeof(ends));
+    if (ends[0] != '\0')
+        fprintf(c->out, "How walks of user stacks ended (none: kernel threads): %s\n", ends);
 }
 
 static void print_ledger(struct cli *c, const struct options *o, const struct json_t *ledger)
@@ -177,10 +189,13 @@ static void print_ledger(struct cli *c, const struct options *o, const struct js
     ledger_counters(g, total);
     grid_print(g, c->out, &c->screen);
     grid_free(g);
-    fputs("Samples, of whole chunks: expected = delivered + idle + skipped + lost. Uncovered: "
-          "wanted time without a "
-          "chunk. \"...\": more may come.\n",
-          c->out);
+    print_walks(c, total);
+    fputs(
+        "Samples, of whole chunks: expected = delivered + idle + skipped + lost. Idle is what the "
+        "clocks ran beyond the samples seen: not every idle CPU gives samples to count. Uncovered: "
+        "wanted time without a chunk. Root: user stacks walked to their outermost frame. \"...\": "
+        "more may come.\n",
+        c->out);
 }
 
 enum outcome command_ledger(struct cli *c, const struct options *o)

@@ -283,7 +283,7 @@ void control_heartbeat(struct control *c, struct link *link, const struct heartb
     if (a == NULL)
         return;
     agent_heard(a, now, wall);
-    a->last = *h;
+    agent_take_heartbeat(a, h);
     for (struct profiler *p = h->spool_chunks == 0 ? a->unfinished : NULL; p != NULL; p = next) {
         next = p->next_unfinished;
         if (!p->over || mono_since(now, p->over_since) < CONTROL_DRAINED_NS)
@@ -397,6 +397,7 @@ void control_profiler_state(struct control *c, struct link *link, const struct p
 void control_chunk_stored(struct control *c, const char *host, const struct chunk_info *info)
 {
     struct profiler *p = profilers_find(c->profilers, info->profiler);
+    struct agent *a = fleet_find(c->fleet, host);
     struct ledger_row row = {.sequence = info->sequence,
                              .start = chunk_wall_start(info),
                              .end = chunk_wall_end(info),
@@ -404,6 +405,10 @@ void control_chunk_stored(struct control *c, const char *host, const struct chun
 
     if (p == NULL || strcmp(p->record.host, host) != 0)
         return;
+    if (a != NULL) {
+        a->delivered += info->ledger.delivered;
+        a->lost += ledger_lost(&info->ledger);
+    }
     if (p->counted)
         profiler_count_chunk(p, row.sequence, row.end, info->final);
     p->period_ns = info->period_ns;

@@ -125,6 +125,9 @@ struct agent_view {
     uint32_t cpus;
     int64_t clock_offset_ns;
     struct heartbeat last; /* cost, spool; zero before the first */
+    double
+        core_share; /* of one core, what the agent and its BPF programs took of late; -1: unknown */
+    double lost_share; /* of the samples stored and lost in this coordinator's life; -1: none yet */
     struct running_view running[4]; /* one an event: runs, drains, or was refused */
     uint32_t running_count;
     uint64_t plan_revision, acked_revision;

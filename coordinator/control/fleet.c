@@ -75,6 +75,7 @@ enum status fleet_add(struct fleet *f, const char *host, struct agent **out)
         a = calloc(1, sizeof(*a));
         if (a == NULL)
             return ST_NOMEM;
+        a->core_share = -1;
         memcpy(a->host, host, strnlen(host, MESSAGE_HOST_MAX));
         if (tsearch(a, &f->by_host, compare_hosts) == NULL) {
             free(a);
@@ -167,6 +168,22 @@ uint32_t fleet_connected(const struct fleet *f)
 struct agent *fleet_at(const struct fleet *f, uint32_t index)
 {
     return f->agents[index];
+}
+
+static double cpu_ns(const struct agent_cost *c)
+{
+    return (double)c->user_ns + (double)c->system_ns + (double)c->bpf_ns;
+}
+
+/* Costs are of the agent's whole life: what it took of late is the step between two heartbeats. */
+void agent_take_heartbeat(struct agent *a, const struct heartbeat *h)
+{
+    double time_ns = (double)h->sent_mono.ns - (double)a->last.sent_mono.ns;
+    double taken_ns = cpu_ns(&h->cost) - cpu_ns(&a->last.cost);
+
+    if (a->last.sent_mono.ns > 0 && time_ns > 0 && taken_ns >= 0)
+        a->core_share = taken_ns / time_ns;
+    a->last = *h;
 }
 
 void agent_heard(struct agent *a, struct mono now, struct wall wall)

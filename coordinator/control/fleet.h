@@ -34,6 +34,8 @@ struct agent {
     struct mono heard; /* receipt of its last message; the start of this coordinator before any */
     struct wall last_seen; /* the same for people */
     struct heartbeat last; /* zero before the first of its life */
+    double core_share; /* of one core, between its last two heartbeats; -1: not known */
+    uint64_t delivered, lost; /* samples of its chunks, in this coordinator's life */
 
     struct agent_slot slots[EVENT_PLACES];
     struct profiler *unfinished; /* its profilers of which something may still come */
@@ -71,6 +73,7 @@ uint32_t fleet_count(const struct fleet *f);
 uint32_t fleet_connected(const struct fleet *f);
 struct agent *fleet_at(const struct fleet *f, uint32_t index); /* in no special order */
 
+void agent_take_heartbeat(struct agent *a, const struct heartbeat *h);
 void agent_heard(struct agent *a, struct mono now, struct wall wall);
 /* Connected, and silent for CONTROL_IDLE_NS. */
 bool agent_is_silent(const struct agent *a, struct mono now);

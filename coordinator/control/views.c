@@ -45,6 +45,13 @@ static enum profiler_state reported_state(enum host_state s)
     return PROFILER_NONE;
 }
 
+static double lost_share(const struct agent *a)
+{
+    double wanted = (double)a->delivered + (double)a->lost;
+
+    return wanted > 0 ? (double)a->lost / wanted : -1;
+}
+
 static struct agent_view view_agent(const struct agent *a)
 {
     struct agent_view v = {
@@ -58,6 +65,8 @@ static struct agent_view view_agent(const struct agent *a)
         .cpus = a->cpus,
         .clock_offset_ns = a->last.clock_offset_ns,
         .last = a->last,
+        .core_share = a->core_share,
+        .lost_share = lost_share(a),
         .plan_revision = a->plan_revision,
         .acked_revision = a->acked_revision,
     };

@@ -98,6 +98,27 @@ json_t *json_losses(const struct ledger *l)
     return object;
 }
 
+json_t *json_walks(const struct walks *w)
+{
+    json_t *object = json_object();
+    int rc = 0;
+
+    for (unsigned i = 0; i < WALK_ENDS; i++)
+        rc |= json_object_set_new(object, walk_name((enum walk_end)i), json_u64(w->count[i]));
+    rc |= json_object_set_new(object, "other", json_u64(walks_other(w)));
+    if (rc == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *json_root_share(const struct walks *w)
+{
+    double share = walks_root_share(w);
+
+    return share < 0 ? json_null() : json_finite(share, 0);
+}
+
 json_t *json_cost(const struct agent_cost *c)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "user_s", json_seconds(c->user_ns),
@@ -119,14 +140,15 @@ json_t *json_coverage(const struct coverage *c)
     const struct ledger *l = &c->ledger;
 
     return json_pack(
-        "{s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "from",
-        json_time(c->from), "to", json_time(c->to), "hosts_wanted", (json_int_t)c->hosts_wanted,
-        "hosts_covered", (json_int_t)c->hosts_covered, "covered_share",
+        "{s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "from", json_time(c->from), "to", json_time(c->to), "hosts_wanted",
+        (json_int_t)c->hosts_wanted, "hosts_covered", (json_int_t)c->hosts_covered, "covered_share",
         json_finite(c->covered_share, 0), "chunks", json_u64(c->chunks), "samples",
         json_u64(c->samples), "hz_min", json_hz(c->period_max_ns), "hz_max",
         json_hz(c->period_min_ns), "expected", json_u64(l->expected), "delivered",
         json_u64(l->delivered), "idle", json_u64(l->idle), "skipped", json_u64(l->skipped), "lost",
-        json_losses(l), "lost_share", json_finite(lost_share(l), 0), "clock_offset_max_ms",
+        json_losses(l), "lost_share", json_finite(lost_share(l), 0), "root_share",
+        json_root_share(&c->walks), "clock_offset_max_ms",
         json_real((double)c->clock_offset_max_ns / (double)NS_PER_MS));
 }
 

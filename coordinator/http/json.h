@@ -27,6 +27,8 @@ json_t *json_id128(struct id128 id); /* null for the zero id */
 json_t *json_labels(const struct labels *labels);
 
 json_t *json_losses(const struct ledger *l); /* {"ring_full": 0, ...}: every cause */
+json_t *json_walks(const struct walks *w); /* {"none": 0, "root": 0, ..., "other": 0} */
+json_t *json_root_share(const struct walks *w); /* null: no end of a walk is known */
 json_t *json_cost(const struct agent_cost *c);
 json_t *json_coverage(const struct coverage *c);
 json_t *json_estimate(const struct estimate *e, uint64_t samples);

@@ -36,18 +36,24 @@ static json_t *view_spool(const struct heartbeat *h)
                      "dropped_samples", json_u64(h->spool_dropped_samples));
 }
 
+static json_t *view_share(double share)
+{
+    return share < 0 ? json_null() : json_finite(share, 0);
+}
+
 static json_t *view_agent(const struct agent_view *a)
 {
     char incarnation[17];
 
     (void)snprintf(incarnation, sizeof(incarnation), "%016" PRIx64, a->incarnation);
     return json_pack(
-        "{s:o, s:b, s:o, s:o, s:o, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
+        "{s:o, s:b, s:o, s:o, s:o, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
         json_text(a->host), "connected", a->connected, "last_seen", json_time(a->last_seen),
         "labels", json_labels(a->labels), "version", json_text(a->version), "cpus",
         (json_int_t)a->cpus, "degraded", json_text(a->degraded), "incarnation", incarnation,
         "clock_offset_ms", json_real((double)a->clock_offset_ns / (double)NS_PER_MS), "running",
-        view_running(a), "cost", json_cost(&a->last.cost), "spool", view_spool(&a->last),
+        view_running(a), "core_share", view_share(a->core_share), "lost_share",
+        view_share(a->lost_share), "cost", json_cost(&a->last.cost), "spool", view_spool(&a->last),
         "plan_revision", json_u64(a->plan_revision), "acked_revision", json_u64(a->acked_revision));
 }
 

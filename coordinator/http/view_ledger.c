@@ -2,20 +2,21 @@
 #include "coordinator/http/params.h"
 #include "coordinator/query/ledger_report.h"
 
-static int add_counters(json_t *object, const struct ledger *l)
+static int add_counters(json_t *object, const struct ledger *l, const struct walks *w)
 {
-    json_t *counters = json_pack("{s:o, s:o, s:o, s:o, s:o}", "expected", json_u64(l->expected),
-                                 "delivered", json_u64(l->delivered), "idle", json_u64(l->idle),
-                                 "skipped", json_u64(l->skipped), "lost", json_losses(l));
+    json_t *counters = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "expected", json_u64(l->expected), "delivered",
+        json_u64(l->delivered), "idle", json_u64(l->idle), "skipped", json_u64(l->skipped), "lost",
+        json_losses(l), "root_share", json_root_share(w), "walks", json_walks(w));
     int rc = json_object_update(object, counters);
 
     json_decref(counters);
     return rc;
 }
 
-static json_t *with_counters(json_t *object, const struct ledger *l)
+static json_t *with_counters(json_t *object, const struct ledger *l, const struct walks *w)
 {
-    if (object == NULL || add_counters(object, l) == 0)
+    if (object == NULL || add_counters(object, l, w) == 0)
         return object;
     json_decref(object);
     return NULL;
@@ -31,7 +32,7 @@ static json_t *view_line(const struct ledger_line *l)
                                    json_seconds(l->uncovered_ns), "uncovered_samples",
                                    json_u64(l->uncovered_samples), "final", l->final, "hz",
                                    json_hz(l->period_ns), "cost", json_cost(&l->cost)),
-                         &l->ledger);
+                         &l->ledger, &l->walks);
 }
 
 static json_t *view_lines(const struct ledger_report *r)
@@ -56,7 +57,7 @@ static json_t *view_total(const struct ledger_report *r)
                                    "missing_chunks", json_u64(r->missing_chunks), "uncovered_s",
                                    json_seconds(r->uncovered_ns), "uncovered_samples",
                                    json_u64(r->uncovered_samples)),
-                         &r->total);
+                         &r->total, &r->walks);
 }
 
 static enum status work(struct question *q)

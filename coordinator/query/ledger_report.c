@@ -53,6 +53,7 @@ static void add_row(struct ledger_line *l, struct sequences *s, uint32_t *cpus,
     l->chunks++;
     l->final |= row->final;
     ledger_add(&l->ledger, &row->ledger);
+    walks_add(&l->walks, &row->walks);
     add_cost(&l->cost, &row->cost);
 }
 
@@ -140,6 +141,7 @@ static enum status finish(struct store_view *v, struct reporter *r, struct ledge
         out->line_count++;
         st = finish_line(v, r, i, l);
         ledger_add(&out->total, &l->ledger);
+        walks_add(&out->walks, &l->walks);
         out->missing_chunks = add(out->missing_chunks, l->missing_chunks);
         out->uncovered_ns = add(out->uncovered_ns, l->uncovered_ns);
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the line owns its host, and `out` the line */

@@ -1,9 +1,11 @@
-/* ledger_report - for a window: expected, delivered and lost by host and profiler, and what is
- * missing altogether: sequence gaps and time that no chunk covers. Ledgers are of whole chunks. */
+/* ledger_report - for a window: expected, delivered and lost by host and profiler, what is missing
+ * altogether (sequence gaps and time that no chunk covers), and how the walks of the delivered
+ * samples ended. Ledgers are of whole chunks. */
 #ifndef COORDINATOR_QUERY_LEDGER_REPORT_H
 #define COORDINATOR_QUERY_LEDGER_REPORT_H
 
 #include "common/ledger.h"
+#include "common/walks.h"
 #include "coordinator/query/window.h"
 
 struct ledger_line { /* one profiler */
@@ -19,6 +21,7 @@ struct ledger_line { /* one profiler */
     bool final; /* the final chunk is stored */
     uint64_t period_ns; /* of the last chunk; 0 without chunks */
     struct ledger ledger;
+    struct walks walks;
     struct agent_cost cost; /* sums; gauges: the largest */
 };
 
@@ -26,6 +29,7 @@ struct ledger_report {
     struct ledger_line *lines; /* by host, then time */
     uint32_t line_count;
     struct ledger total;
+    struct walks walks;
     uint64_t missing_chunks, uncovered_ns, uncovered_samples;
 };
 

@@ -159,6 +159,7 @@ static void note_chunk(struct collector *c, const struct chunk_info *info)
         c->inclusion_min = info->inclusion;
     v->chunks++;
     ledger_add(&v->ledger, &info->ledger);
+    walks_add(&v->walks, &info->walks);
 }
 
 static enum status add_chunk(struct collector *c, const struct scope_profiler *p,

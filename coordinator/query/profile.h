@@ -9,6 +9,7 @@
 
 #include "common/ledger.h"
 #include "common/status.h"
+#include "common/walks.h"
 #include "coordinator/query/window.h"
 #include "coordinator/store/store.h"
 
@@ -47,6 +48,7 @@ struct coverage {
     uint64_t chunks, samples;
     uint64_t period_min_ns, period_max_ns; /* 0 without chunks */
     struct ledger ledger; /* of the chunks touched, whole chunks */
+    struct walks walks; /* likewise */
     int64_t clock_offset_max_ns; /* the largest by size, with its sign */
 };
 

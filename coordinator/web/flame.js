@@ -4,6 +4,7 @@
  * of show(), which refills everything, or requestDraw(). */
 
 const COVERAGE_GOOD = 0.99; /* below this share of the wanted time, coverage is shown as a warning */
+const WALKED_GOOD = 0.97; /* the same of user stacks walked to their outermost frame */
 const TIP_GAP = 14; /* pixels between the pointer and the card */
 const CRUMBS_MAX = 5; /* longer paths keep their root and their last few */
 
@@ -382,7 +383,7 @@ function changeTable(model, node) {
     return table;
 }
 
-/* One line a side: hosts, samples, rate, loss, window. */
+/* One line a side: hosts, samples, rate, loss, stacks walked to their root, window. */
 function coverageLines(model) {
     return model.sides().map((side) => {
         const c = model.coverage[side];
@@ -401,11 +402,14 @@ function coverageParts(c) {
     const hosts = c.hosts_covered < c.hosts_wanted ? 'warn' : '';
     const rate = c.hz_min === c.hz_max ? `${c.hz_min} Hz` : `${c.hz_min}–${c.hz_max} Hz`;
     const plural = c.hosts_wanted === 1 ? '' : 's';
+    const walked = c.root_share == null ? []
+        : [element('span', c.root_share < WALKED_GOOD ? 'warn' : '', `root reached ${formatPercent(c.root_share)}`)];
     return [
         element('span', hosts, c.hosts_covered < c.hosts_wanted
             ? `${c.hosts_covered} of ${c.hosts_wanted} hosts` : `${formatCount(c.hosts_covered)} host${plural}`),
         element('span', '', `${formatCount(c.samples)} samples at ${rate}`),
         element('span', c.lost_share > 0 ? 'warn' : '', `${formatPercent(c.lost_share)} lost`),
+        ...walked,
         element('span', c.covered_share < COVERAGE_GOOD ? 'warn' : '',
             `${formatPercent(c.covered_share)} of the window covered`),
         element('span', '', `${formatMoment(c.from)} to ${formatMoment(c.to)} UTC`),

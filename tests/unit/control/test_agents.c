@@ -291,6 +291,45 @@ static void what_has_ended_is_not_shown_as_running(void **state)
     assert_int_equal(one.view.running_count, 0);
 }
 
+static void an_agents_cost_is_what_it_took_between_two_heartbeats(void **state)
+{
+    struct world *w = *state;
+    struct one_agent one = {0};
+    struct heartbeat h = {.sent_mono = {100 * NS_PER_S},
+                          .cost = {.user_ns = 8 * NS_PER_S, .system_ns = NS_PER_S}};
+
+    hello(w, 1, "web-1", NULL);
+    control_each_agent(w->control, take_view, &one);
+    assert_true(one.view.core_share < 0);
+    control_heartbeat(w->control, world_link(1), &h, w->now, w->wall);
+    control_each_agent(w->control, take_view, &one);
+    assert_true(one.view.core_share < 0); /* one alone says nothing */
+    h.sent_mono.ns += 10 * NS_PER_S;
+    h.cost.user_ns += NS_PER_S;
+    h.cost.system_ns += NS_PER_S / 2;
+    h.cost.bpf_ns += NS_PER_S;
+    control_heartbeat(w->control, world_link(1), &h, w->now, w->wall);
+    control_each_agent(w->control, take_view, &one);
+    assert_true(one.view.core_share == 0.25);
+}
+
+static void lost_samples_are_told_as_a_share_of_the_host(void **state)
+{
+    struct world *w = *state;
+    struct one_agent one = {0};
+    struct chunk_info info = {.sequence = 1, .event = EVENT_CPU, .period_ns = 10101010};
+
+    hello(w, 1, "web-1", NULL);
+    (void)starts(w, "", 99, 60);
+    info.profiler = only_item(w, 1)->profiler;
+    control_each_agent(w->control, take_view, &one);
+    assert_true(one.view.lost_share < 0);
+    info.ledger = (struct ledger){.expected = 100, .delivered = 75, .lost = {[LOSS_RING] = 25}};
+    control_chunk_stored(w->control, "web-1", &info);
+    control_each_agent(w->control, take_view, &one);
+    assert_true(one.view.lost_share == 0.25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +347,8 @@ int main(void)
         world_test(a_profiler_lost_on_its_host_is_not_begun_again),
         world_test(the_inventory_shows_who_was_there),
         world_test(what_has_ended_is_not_shown_as_running),
+        world_test(an_agents_cost_is_what_it_took_between_two_heartbeats),
+        world_test(lost_samples_are_told_as_a_share_of_the_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -372,7 +372,8 @@ static void set_info(struct builder *b)
                                 .event = EVENT_CPU,
                                 .period_ns = NS_PER_S / (in->hz == 0 ? 100 : in->hz),
                                 .inclusion = in->inclusion == 0 ? 1 : in->inclusion,
-                                .cpus = 4};
+                                .cpus = 4,
+                                .walks = in->walks};
     for (uint32_t i = 0; i < in->group_count; i++)
         info->ledger.delivered += in->groups[i].count;
     info->ledger.lost[LOSS_RING] = in->lost;

@@ -194,6 +194,34 @@ static void lines_are_by_host_and_only_of_those_selected(void **state)
     selector_free(s);
 }
 
+static void ends_of_walks_add_up_over_chunks_and_hosts(void **state)
+{
+    struct history *h = *state;
+    struct history_chunk c = {
+        .profiler = history_profiler(h, "a", NULL, 0, -1), .sequence = 1, .from = 0, .to = 10};
+    uint32_t leaf = STACK(h, "main", "work");
+    struct ledger_report r;
+    struct profile p;
+
+    c.walks = (struct walks){.count = {[WALK_NONE] = 4, [WALK_ROOT] = 5, [WALK_LOST] = 1}};
+    CHUNK(h, c, {.leaf = leaf, .count = 10});
+    c.sequence = 2, c.from = 10, c.to = 20;
+    c.walks = (struct walks){.count = {[WALK_ROOT] = 10}};
+    CHUNK(h, c, {.leaf = leaf, .count = 10});
+    host_with(h, "b", (uint64_t[]){1}, 1, false); /* its agent does not tell */
+
+    r = report_of_a_minute(h);
+    assert_int_equal(r.lines[0].walks.count[WALK_ROOT], 15);
+    assert_true(walks_root_share(&r.lines[0].walks) == 15 / 16.0);
+    assert_true(walks_root_share(&r.lines[1].walks) < 0);
+    assert_int_equal(walks_sum(&r.walks), 20);
+    ledger_report_deinit(&r);
+
+    p = history_collect(h, 0, 60, NULL);
+    assert_true(walks_root_share(&p.coverage.walks) == 15 / 16.0);
+    profile_deinit(&p);
+}
+
 static void an_unknown_session_is_named(void **state)
 {
     char why[WINDOW_WHY_MAX];
@@ -217,6 +245,7 @@ int main(void)
         CLAIM(a_window_within_sees_the_final_chunk_past_it),
         CLAIM(a_session_asks_for_its_intervals_only),
         CLAIM(lines_are_by_host_and_only_of_those_selected),
+        CLAIM(ends_of_walks_add_up_over_chunks_and_hosts),
         CLAIM(an_unknown_session_is_named),
     };
 
