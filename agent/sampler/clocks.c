@@ -25,7 +25,7 @@ struct clocks {
     uint64_t period_ns; /* 0: stopped */
     uint64_t closed_ns; /* time of events that are closed by now */
     struct cpus online; /* as they were when last followed */
-    uint32_t count;
+    uint32_t count, stopped; /* clocks: running; those that clocks_stop ended */
     struct clock_event events[CPUS_MAX];
 };
 
@@ -199,6 +199,8 @@ enum status clocks_set_period(struct clocks *c, uint64_t period_ns)
 
 void clocks_stop(struct clocks *c)
 {
+    if (c->count > 0)
+        c->stopped = c->count;
     while (c->count > 0)
         remove_clock(c, c->count - 1);
     c->period_ns = 0;
@@ -239,5 +241,5 @@ uint64_t clocks_total_ns(const struct clocks *c)
 
 uint32_t clocks_count(const struct clocks *c)
 {
-    return c->count;
+    return c->period_ns != 0 ? c->count : c->stopped;
 }

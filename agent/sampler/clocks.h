@@ -23,6 +23,7 @@ void clocks_stop(struct clocks *c);
 enum status clocks_follow_cpus(struct clocks *c);
 
 uint64_t clocks_total_ns(const struct clocks *c); /* since clocks_open, over all CPUs */
-uint32_t clocks_count(const struct clocks *c); /* running now */
+uint32_t
+clocks_count(const struct clocks *c); /* running; after clocks_stop, those that it stopped */
 
 #endif

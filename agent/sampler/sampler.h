@@ -66,7 +66,7 @@ struct sampler_counters { /* since sampler_open; take differences */
     uint64_t bpf_ns, bpf_runs; /* 0 where the kernel keeps no statistics for us */
     uint64_t map_bytes; /* kernel memory: maps and ring; shards are their makers' */
     uint32_t verified_instructions; /* of the sampling program, at load; 0: unknown */
-    uint32_t cpus; /* with a running clock */
+    uint32_t cpus; /* with a running clock; of a stopped sampler: that had one */
 };
 
 /* Loads the program; nothing runs yet. On failure `why` has the verifier's or the kernel's last
