@@ -21,6 +21,8 @@ struct entry {
     struct binary binary;
     uint32_t last_pid; /* the last process that was seen to map it under the same path */
     int fd; /* -1: not kept */
+    uint64_t used; /* the number of the mapping that used it last */
+    bool mapped; /* as far as the sweep that is under way has heard */
     struct entry *next_by_id; /* or by path, when the id is empty */
 };
 
@@ -37,8 +39,9 @@ struct binaries {
     struct entry *open[BINARIES_OPEN_MAX]; /* oldest at `next_open`, once it is full */
     uint32_t next_open;
     struct entry *vdso; /* NULL: not asked for yet */
-    uint32_t count, files;
-    uint64_t unreadable;
+    uint32_t count, files, next_index;
+    uint32_t many; /* so many are worth a sweep */
+    uint64_t interned, unreadable, dropped;
 };
 
 static uint32_t bucket_of(const void *bytes, size_t length) /* FNV-1a */
@@ -85,7 +88,8 @@ static enum status add_entry(struct binaries *b, const struct build_id *id, cons
         return ST_NOMEM;
     }
     e->binary.id = *id;
-    e->binary.index = b->count++;
+    e->binary.index = b->next_index++;
+    b->count++;
     e->fd = -1;
     e->next_by_id = *bucket;
     *bucket = e;
@@ -297,6 +301,9 @@ enum status binaries_intern(struct binaries *b, const struct mapped_file *file,
 
     if (st != ST_OK)
         return st;
+    b->interned++;
+    if (e != NULL)
+        e->used = b->interned;
     if (e != NULL && file->pid != 0 && strcmp(e->binary.path, file->path) == 0)
         e->last_pid = file->pid;
     *out = e != NULL ? &e->binary : NULL;
@@ -328,8 +335,83 @@ enum status binaries_new(struct binaries **out)
 
     if (b == NULL)
         return ST_NOMEM;
+    b->many = BINARIES_MANY;
     *out = b;
     return ST_OK;
+}
+
+static void free_entry(struct entry *e)
+{
+    if (e->fd >= 0)
+        close(e->fd);
+    free(e->binary.path);
+    free(e);
+}
+
+/* ---- sweeps ---- */
+
+bool binaries_are_many(const struct binaries *b)
+{
+    return b->count >= b->many;
+}
+
+void binaries_keep(struct binaries *b, const struct binary *mapped)
+{
+    (void)b; /* whose it is */
+    ((struct entry *)(uintptr_t)mapped)->mapped = true; /* its first member */
+}
+
+static void drop(struct binaries *b, struct entry *e)
+{
+    struct entry **at = bucket_for(b, &e->binary.id, e->binary.path);
+
+    while (*at != e)
+        at = &(*at)->next_by_id;
+    *at = e->next_by_id;
+    for (uint32_t i = 0; i < BINARIES_OPEN_MAX; i++)
+        if (b->open[i] == e)
+            b->open[i] = NULL;
+    free_entry(e);
+    b->count--;
+    b->dropped++;
+}
+
+static int by_use(const void *left, const void *right)
+{
+    const struct entry *a = *(struct entry *const *)left, *b = *(struct entry *const *)right;
+
+    return a->used < b->used ? -1 : a->used > b->used;
+}
+
+/* Those that no one has mapped, the longest unused first. Nobody is marked as mapped after it. */
+static uint32_t list_unmapped(struct binaries *b, struct entry **list)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        for (struct entry *e = b->by_id[i]; e != NULL; e = e->next_by_id) {
+            if (!e->mapped && e != b->vdso)
+                list[count++] = e;
+            e->mapped = false;
+        }
+    qsort(list, count, sizeof(struct entry *), by_use);
+    return count;
+}
+
+void binaries_sweep(struct binaries *b)
+{
+    struct entry **list = malloc(b->count * sizeof(struct entry *));
+    uint32_t count;
+
+    if (list == NULL)
+        return;
+    count = list_unmapped(b, list);
+    forget_files(b); /* they point to entries */
+    for (uint32_t i = 0; i < count && b->count > BINARIES_SWEPT; i++)
+        drop(b, list[i]);
+    free(list);
+    b->many =
+        b->count + BINARIES_MAX / 16 > BINARIES_MANY ? b->count + BINARIES_MAX / 16 : BINARIES_MANY;
 }
 
 void binaries_free(struct binaries *b)
@@ -342,10 +424,7 @@ void binaries_free(struct binaries *b)
             struct entry *e = b->by_id[i];
 
             b->by_id[i] = e->next_by_id;
-            if (e->fd >= 0)
-                close(e->fd);
-            free(e->binary.path);
-            free(e);
+            free_entry(e);
         }
     free(b);
 }
@@ -358,4 +437,9 @@ uint32_t binaries_count(const struct binaries *b)
 uint64_t binaries_unreadable(const struct binaries *b)
 {
     return b->unreadable;
+}
+
+uint64_t binaries_dropped(const struct binaries *b)
+{
+    return b->dropped;
 }

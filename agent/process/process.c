@@ -39,6 +39,23 @@ enum status processes_open_binary(struct processes *t, const struct build_id *id
     return binaries_open(t->binaries, id, out_fd);
 }
 
+static void keep_mapped(struct processes *t, const struct queue *members)
+{
+    for (const struct member *m = members->first; m != NULL; m = m->after)
+        for (uint32_t i = 0; i < m->mappings.count; i++)
+            if (m->mappings.items[i].binary != NULL)
+                binaries_keep(t->binaries, m->mappings.items[i].binary);
+}
+
+void process_sweep_binaries(struct processes *t)
+{
+    if (!binaries_are_many(t->binaries))
+        return;
+    keep_mapped(t, &t->roster.living);
+    keep_mapped(t, &t->roster.ended);
+    binaries_sweep(t->binaries);
+}
+
 struct processes_counters processes_read_counters(const struct processes *t)
 {
     return (struct processes_counters){
@@ -46,6 +63,7 @@ struct processes_counters processes_read_counters(const struct processes *t)
         .mappings_refused = t->mappings_refused,
         .unreadable_binaries = binaries_unreadable(t->binaries),
         .processes = t->roster.count,
+        .dropped_binaries = binaries_dropped(t->binaries),
         .binaries = binaries_count(t->binaries),
         .jit_bytes = t->jit_pool.bytes,
     };

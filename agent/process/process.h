@@ -24,10 +24,11 @@ enum {
 struct disclosure; /* agent/process/disclosure.h */
 struct processes; /* opaque table */
 
-struct binary { /* one file's code, shared by every mapping of it; owned by the table */
+struct binary { /* one file's code, shared by every mapping of it; the table's own, good as long as
+                   some process has it mapped */
     struct build_id id; /* GNU build id, else a hash of the content; length 0: unreadable */
     char *path; /* as the first process that mapped it saw it */
-    uint32_t index; /* dense, stable while the agent lives: key for callers' own tables */
+    uint32_t index; /* key for callers' own tables: one that is dropped leaves its number unused */
 };
 
 struct mapping {
@@ -52,7 +53,9 @@ struct sighting { /* of a process, by a sample */
 };
 
 struct processes_counters {
-    uint64_t evicted, mappings_refused, unreadable_binaries;
+    uint64_t evicted, mappings_refused; /* beyond the limits */
+    uint64_t unreadable_binaries; /* known by their paths alone */
+    uint64_t dropped_binaries; /* not mapped any more, and made room */
     uint32_t processes, binaries;
     uint64_t jit_bytes; /* memory that the names of JIT code take */
 };

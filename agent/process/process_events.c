@@ -171,6 +171,7 @@ void processes_apply(struct processes *t, const struct sideband_event *event)
         t->now = event->time;
     if (is_invisible(event))
         return;
+    process_sweep_binaries(t);
     switch (event->kind) {
     case SIDEBAND_FORK:
         on_fork(t, event);

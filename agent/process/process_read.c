@@ -102,7 +102,10 @@ static enum status scan_one(void *arg, uint32_t pid)
 {
     struct processes *t = arg;
     struct member *m = roster_find(&t->roster, pid);
-    enum status st = m != NULL ? refresh(t, m) : process_load(t, pid, &m);
+    enum status st;
+
+    process_sweep_binaries(t);
+    st = m != NULL ? refresh(t, m) : process_load(t, pid, &m);
 
     if (st == ST_OK)
         m->scan = t->scan;

@@ -34,6 +34,9 @@ void process_renew_serial(struct processes *t, struct member *m);
 /* Reads a pid that is not in the table. ST_NOT_FOUND: gone; ST_NOMEM. */
 enum status process_load(struct processes *t, uint32_t pid, struct member **out);
 
+/* Drops binaries that no process has mapped, once there are many. Not while any is in hand. */
+void process_sweep_binaries(struct processes *t);
+
 /* ---- labels ---- */
 
 void process_set_comm(struct member *m, const char comm[SIDEBAND_COMM_MAX]);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "agent/process/binaries.h"
 #include "tests/unit/agent/process_events.h"
 
 static void a_child_has_its_parents_mappings_until_it_becomes_another_program(void **state)
@@ -105,6 +106,64 @@ static void one_build_id_is_one_binary(void **state)
     assert_int_equal(processes_read_counters(table).binaries, 2);
 }
 
+/* Each in the place of the one before: all but the last are soon mapped by nobody. */
+static void map_numbered(uint32_t number)
+{
+    struct sideband_event e = {.kind = SIDEBAND_MMAP,
+                               .pid = PARENT,
+                               .tid = PARENT,
+                               .start = 0x1000,
+                               .length = 0x1000,
+                               .build_id = {.length = 20},
+                               .path = "/no/such/library.so"};
+
+    memcpy(e.build_id.bytes, &number, sizeof(number));
+    e.build_id.bytes[19] = 1;
+    apply(e);
+}
+
+static void binaries_that_nobody_maps_any_more_make_room(void **state)
+{
+    const struct binary *kept, *latest;
+
+    (void)state;
+    fork_process(1, PARENT);
+    fork_process(1, CHILD);
+    map_file(CHILD, 0x1000, 1, "/no/such/tool"); /* the oldest, and still in use */
+    kept = processes_map(table, CHILD, 0x1000)->binary;
+    for (uint32_t i = 0; i < 3 * BINARIES_MAX; i++)
+        map_numbered(i);
+    latest = processes_map(table, PARENT, 0x1000)->binary;
+    assert_true(processes_read_counters(table).binaries < BINARIES_MAX);
+    assert_int_equal(processes_read_counters(table).mappings_refused, 0);
+    assert_true(processes_read_counters(table).dropped_binaries > 2 * BINARIES_MAX);
+    assert_ptr_equal(processes_map(table, CHILD, 0x1000)->binary, kept);
+    assert_int_equal(kept->id.bytes[0], 1);
+    assert_int_equal(latest->index, 3 * BINARIES_MAX); /* no number is used twice */
+}
+
+static void when_all_are_mapped_the_limit_is_counted(void **state)
+{
+    (void)state;
+    fork_process(1, PARENT);
+    fork_process(1, CHILD);
+    for (uint32_t i = 0; i < BINARIES_MAX + 100; i++) {
+        struct sideband_event e = {.kind = SIDEBAND_MMAP,
+                                   .pid = i % 2 == 0 ? PARENT : CHILD,
+                                   .start = 0x1000 * (uint64_t)(i + 1),
+                                   .length = 0x1000,
+                                   .build_id = {.length = 20},
+                                   .path = "/no/such/library.so"};
+
+        memcpy(e.build_id.bytes, &i, sizeof(i));
+        e.build_id.bytes[19] = 1;
+        apply(e);
+    }
+    assert_int_equal(processes_read_counters(table).binaries, BINARIES_MAX);
+    assert_int_equal(processes_read_counters(table).dropped_binaries, 0);
+    assert_int_equal(processes_read_counters(table).mappings_refused, 100);
+}
+
 static void memory_without_a_file_has_no_binary(void **state)
 {
     static const char *const names[] = {"//anon", "[heap]", "/memfd:jit (deleted)", "",
@@ -168,6 +227,8 @@ int main(void)
         WITH_TABLE(an_ended_process_can_be_asked_for_a_little_longer),
         WITH_TABLE(a_pid_that_is_used_again_is_a_new_process),
         WITH_TABLE(one_build_id_is_one_binary),
+        WITH_TABLE(binaries_that_nobody_maps_any_more_make_room),
+        WITH_TABLE(when_all_are_mapped_the_limit_is_counted),
         WITH_TABLE(memory_without_a_file_has_no_binary),
         WITH_TABLE(a_file_that_cannot_be_read_is_counted_and_keeps_its_path),
         WITH_TABLE(impossible_mappings_are_counted),
