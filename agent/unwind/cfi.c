@@ -90,8 +90,8 @@ static bool read_common(const struct cfi_section *s, struct dwarf_cursor c, stru
     uint64_t version = dwarf_unsigned(&c, 1);
     const char *augmentation = dwarf_text(&c);
 
-    if (version == 4 && (dwarf_unsigned(&c, 1) != ADDRESS_BYTES || dwarf_unsigned(&c, 1) != 0))
-        return false; /* segmented addresses */
+    if (version == 4 && dwarf_unsigned(&c, 2) != ADDRESS_BYTES) /* and no segment selectors */
+        return false;
     if (version != 1 && version != 3 && version != 4)
         return false;
     common.code_unit = dwarf_uleb(&c);
