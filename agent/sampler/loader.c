@@ -160,7 +160,7 @@ static int try_walk(const struct loader_options *options, enum sampler_walk walk
 
 static const char *const left_out[] = {
     [SAMPLER_WALK_FAST] = "",
-    [SAMPLER_WALK_COMPAT] = "stacks are walked by the slower program",
+    [SAMPLER_WALK_COMPAT] = "stacks are walked by the program for old kernels",
     [SAMPLER_WALK_PLAIN] = "stacks are walked over frame pointers alone",
 };
 

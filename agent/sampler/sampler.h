@@ -27,7 +27,7 @@ struct sampler; /* opaque */
 /* How user stacks are walked in the kernel, best first. The first two know unwind tables. */
 enum sampler_walk {
     SAMPLER_WALK_FAST,
-    SAMPLER_WALK_COMPAT, /* slower: for kernels before 5.17 */
+    SAMPLER_WALK_COMPAT, /* for kernels before 5.17 */
     SAMPLER_WALK_PLAIN, /* over frame pointers alone */
 };
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/symtab.h"
+#include "tests/fuzz/unwind_input.h"
 #include "tests/support/chunk_maker.h"
 #include "tests/support/elf_image.h"
 #include "tests/support/golden_chunk.h"
@@ -113,6 +114,30 @@ static void write_proc_seeds(void)
                    (struct slice){(const uint8_t *)texts[i], strlen(texts[i])});
 }
 
+/* A stack of as many frames as there are kinds of rows, each found by the next kind's. */
+static void write_unwind_seed(void)
+{
+    enum { CODE = 0x1000, WORDS = 256, FRAME_WORDS = 4 };
+    struct {
+        struct unwind_input tables;
+        uint64_t stack[WORDS];
+    } seed = {.tables.at = {CODE + 16, INPUT_STACK_START, INPUT_STACK_START + 64, 0}};
+
+    seed.tables.page[0].ranges = 1;
+    seed.tables.page[0].range[0] = (struct abi_range){
+        .start = CODE, .end = 2 * CODE, .base = CODE, .last = INPUT_ROWS, .rule = ABI_RANGE_ROWS};
+    for (uint32_t i = 0; i < INPUT_ROWS; i++)
+        seed.tables.rows[i] = (struct abi_row){.pc = i * 64,
+                                               .cfa = FRAME_WORDS * 8,
+                                               .kind = (uint8_t)(1 + i % (ABI_ROW_KINDS - 1)),
+                                               .rbp = (int8_t)(i % 2 == 0 ? 0 : -2)};
+    for (uint32_t i = 0; i < WORDS; i++)
+        seed.stack[i] = i % FRAME_WORDS == FRAME_WORDS - 1
+                            ? CODE + 64 * (i / FRAME_WORDS % INPUT_ROWS) + 8
+                            : INPUT_STACK_START + 8 * (i + 8);
+    write_seed("unwind", 0, -1, (struct slice){(const uint8_t *)&seed, sizeof(seed)});
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -128,5 +153,6 @@ int main(int argc, char **argv)
     write_symtab_seed();
     write_elf_seeds();
     write_proc_seeds();
+    write_unwind_seed();
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -120,10 +121,12 @@ enum walk_end kernel_walk_run(struct kernel_walk *k, const char *program, __u32 
                               const struct abi_registers *at, __u32 *count)
 {
     __u64 args[] = {at->ip, at->sp, at->bp, at->r10, pid};
-    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = args, .ctx_size_in = sizeof(args));
+    union bpf_attr attr = {.test = {.prog_fd = (__u32)bpf_program__fd(find(k, program)),
+                                    .ctx_in = (__u64)(uintptr_t)args,
+                                    .ctx_size_in = sizeof(args)}};
 
     k->skeleton->bss->frame_count = UINT32_MAX;
-    if (bpf_prog_test_run_opts(bpf_program__fd(find(k, program)), &options) != 0)
+    if (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)) != 0)
         abort();
     *count = k->skeleton->bss->frame_count;
     return k->skeleton->bss->end;

@@ -18,7 +18,8 @@ void kernel_walk_set_page(struct kernel_walk *k, __u32 pid, __u32 page,
 void kernel_walk_drop_page(struct kernel_walk *k, __u32 pid, __u32 page);
 void kernel_walk_set_shard(struct kernel_walk *k, __u32 number, const struct abi_shard *value);
 
-/* The end of the walk; the frames' count goes to *count. */
+/* The end of the walk; the frames' count goes to *count. Between the caller and the kernel lies no
+ * code without frame pointers but the system call's own. */
 enum walk_end kernel_walk_run(struct kernel_walk *k, const char *program, __u32 pid,
                               const struct abi_registers *at, __u32 *count);
 const __u64 *kernel_walk_frames(const struct kernel_walk *k); /* of the last run */
