@@ -193,10 +193,9 @@ static enum status add_thread(struct aggregate *a, const struct resolved_sample 
 /* ---- samples ---- */
 
 /* What a refused sample left in the tables is used by the next like it, or by none. */
-static enum status add_sample(struct aggregate *a, const struct resolved_sample *s)
+static enum status add_group(struct aggregate *a, const struct resolved_sample *s, uint32_t *out)
 {
     struct chunk_group group = {0};
-    struct sample_row row = {.time = s->time};
     enum status st = rows_reserve(&a->samples); /* first: a group needs its sample */
 
     if (st == ST_OK)
@@ -204,20 +203,35 @@ static enum status add_sample(struct aggregate *a, const struct resolved_sample 
     if (st == ST_OK)
         st = add_thread(a, s, &group.thread);
     if (st == ST_OK)
-        st = interned_add(&a->groups, &group, &row.group);
+        st = interned_add(&a->groups, &group, out);
+    return st;
+}
+
+static enum status add_sample(struct aggregate *a, const struct sample_row *row, enum walk_end end)
+{
+    enum status st = rows_add(&a->samples, row);
+
     if (st != ST_OK)
         return st;
-    ((struct chunk_group *)a->groups.rows.at)[row.group].count++;
-    a->walks.count[s->end]++;
-    return rows_add(&a->samples, &row);
+    ((struct chunk_group *)a->groups.rows.at)[row->group].count++;
+    a->walks.count[end]++;
+    return ST_OK;
 }
 
 enum status aggregate_add(struct aggregate *a, const struct resolved_sample *sample)
 {
-    enum status st = add_sample(a, sample);
+    uint64_t left = UINT64_C(1) + sample->repeats;
+    struct sample_row row = {.time = sample->time};
+    enum status st = add_group(a, sample, &row.group);
 
-    if (st != ST_OK)
-        a->refused++;
+    while (st == ST_OK && left > 0) {
+        st = add_sample(a, &row, sample->end);
+        if (st != ST_OK)
+            break;
+        left--;
+        row.time = mono_after(row.time, sample->step_ns);
+    }
+    a->refused += left;
     return st;
 }
 

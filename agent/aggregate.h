@@ -22,7 +22,10 @@ struct resolved_frame { /* texts and ids are copied */
 };
 
 struct resolved_sample {
+    enum event event;
     struct mono time;
+    uint32_t repeats; /* further samples like it ... */
+    uint64_t step_ns; /* ... each this much later than the one before */
     uint32_t pid, tid;
     uint64_t process_serial; /* tells processes with the same pid apart */
     uint64_t process_start_ns;
@@ -35,7 +38,8 @@ struct resolved_sample {
 
 enum status aggregate_new(struct aggregate **out);
 void aggregate_free(struct aggregate *a);
-/* ST_FULL: a table of the chunk is at its limit; the sample is counted in aggregate_refused. */
+/* ST_FULL: a table of the chunk is at its limit; the sample and its repeats that found no room are
+ * counted in aggregate_refused. */
 enum status aggregate_add(struct aggregate *a, const struct resolved_sample *sample);
 uint64_t aggregate_samples(const struct aggregate *a);
 uint64_t aggregate_refused(const struct aggregate *a);

@@ -23,6 +23,8 @@
 #define KERNEL_REFRESH_NS (10 * NS_PER_S)
 #define RESCAN_NS (10 * NS_PER_S)
 
+#define EVENT_BIT(event) (1u << (event))
+
 struct host_source {
     struct source base;
     char *scope_cgroup;
@@ -33,6 +35,7 @@ struct host_source {
     struct sequencer *sequencer;
     struct resolver resolver;
     struct mono refreshed, scanned; /* the kernel's symbols; /proc */
+    uint32_t running; /* events, by EVENT_BIT */
     uint64_t events_lost; /* by the side-band, when /proc was read */
     char degraded[SAMPLER_WHY_MAX + SOURCE_WHY_MAX];
     source_visit *visit; /* during a drain */
@@ -46,31 +49,70 @@ static struct host_source *from(struct source *s)
 
 /* ---- start ---- */
 
-/* In this order, so that every process is either in the scan or told of by the side-band. */
-static enum status start(struct source *base, uint64_t period_ns, char why[SOURCE_WHY_MAX])
+/* What every event needs. In this order, so that every process is either in the scan or told of by
+ * the side-band. */
+static enum status look_at_processes(struct host_source *s, char why[SOURCE_WHY_MAX])
 {
-    struct host_source *s = from(base);
-    enum status st = sideband_open(&s->sideband);
+    enum status st;
 
+    if (s->sideband != NULL)
+        return ST_OK;
+    st = sideband_open(&s->sideband);
     if (st != ST_OK) {
         (void)snprintf(why, SOURCE_WHY_MAX, "perf's process events: %s", status_text(st));
         return st;
     }
     s->events_lost = sequencer_read_counters(s->sequencer).events_refused; /* the other is new */
     st = processes_scan(s->processes, s->scope_cgroup);
-    if (st == ST_OK)
-        st = sampler_start(s->sampler, period_ns);
-    if (st != ST_OK) {
-        (void)snprintf(why, SOURCE_WHY_MAX, "the sampling clock: %s", status_text(st));
-        sideband_close(s->sideband);
-        s->sideband = NULL;
-    }
+    if (st != ST_OK)
+        (void)snprintf(why, SOURCE_WHY_MAX, "the processes: %s", status_text(st));
     return st;
 }
 
-static enum status set_period(struct source *base, uint64_t period_ns)
+static void look_away_unless_running(struct host_source *s)
 {
-    return sampler_set_period(from(base)->sampler, period_ns);
+    if (s->running != 0)
+        return;
+    sideband_close(s->sideband);
+    s->sideband = NULL;
+}
+
+static enum status start_clocks(struct host_source *s, enum event event, uint64_t period_ns,
+                                char why[SOURCE_WHY_MAX])
+{
+    enum status st;
+
+    switch (event) {
+    case EVENT_CPU:
+        st = sampler_start(s->sampler, period_ns);
+        if (st != ST_OK)
+            (void)snprintf(why, SOURCE_WHY_MAX, "the sampling clock: %s", status_text(st));
+        return st;
+    case EVENT_OFFCPU:
+    case EVENT_NONE:
+        break;
+    }
+    (void)snprintf(why, SOURCE_WHY_MAX, "this agent samples the cpu event only");
+    return ST_UNSUPPORTED;
+}
+
+static enum status start(struct source *base, enum event event, uint64_t period_ns,
+                         char why[SOURCE_WHY_MAX])
+{
+    struct host_source *s = from(base);
+    enum status st = look_at_processes(s, why);
+
+    if (st == ST_OK)
+        st = start_clocks(s, event, period_ns, why);
+    if (st == ST_OK)
+        s->running |= EVENT_BIT(event);
+    look_away_unless_running(s);
+    return st;
+}
+
+static enum status set_period(struct source *base, enum event event, uint64_t period_ns)
+{
+    return event == EVENT_CPU ? sampler_set_period(from(base)->sampler, period_ns) : ST_BAD_STATE;
 }
 
 /* ---- draining and stopping ---- */
@@ -187,37 +229,45 @@ static struct mono drain(struct source *base, struct mono now, source_visit *vis
     return until;
 }
 
-static void close_sideband(struct host_source *s)
-{
-    sideband_close(s->sideband);
-    s->sideband = NULL;
-}
-
-static void stop(struct source *base, source_visit *visit, void *arg)
+static void stop(struct source *base, enum event event, struct mono now, source_visit *visit,
+                 void *arg)
 {
     struct host_source *s = from(base);
 
-    if (s->sideband == NULL)
+    (void)now;
+    if ((s->running & EVENT_BIT(event)) == 0)
         return;
     sampler_stop(s->sampler);
     empty_buffers(s);
     run(s, (struct mono){UINT64_MAX}, visit, arg);
-    close_sideband(s);
+    s->running &= ~EVENT_BIT(event);
+    look_away_unless_running(s);
 }
 
 /* ---- counters ---- */
 
-static void read_counters(struct source *base, struct sample_counters *out, struct agent_cost *cost)
+static void read_counters(struct source *base, enum event event, struct sample_counters *out)
 {
     struct host_source *s = from(base);
     struct sampler_counters c;
 
+    *out = (struct sample_counters){0};
+    if (event != EVENT_CPU)
+        return;
     sampler_read_counters(s->sampler, &c);
     *out = (struct sample_counters){.clock_ns = c.clock_ns, .cpus = c.cpus};
     out->lost[LOSS_RING] = c.counts[ABI_COUNTER_RING_FULL];
     out->lost[LOSS_SCRATCH] = c.counts[ABI_COUNTER_SCRATCH_BUSY];
     out->lost[LOSS_KERNEL] = c.kernel_missed;
     out->lost[LOSS_TABLE] = sequencer_read_counters(s->sequencer).samples_refused;
+}
+
+static void read_cost(struct source *base, struct agent_cost *cost)
+{
+    struct host_source *s = from(base);
+    struct sampler_counters c;
+
+    sampler_read_counters(s->sampler, &c);
     cost->bpf_ns = c.bpf_ns;
     cost->bpf_runs = c.bpf_runs;
     cost->kernel_map_bytes = c.map_bytes;
@@ -331,6 +381,7 @@ enum status host_source_open(const struct host_source_options *options, struct s
         .drain = drain,
         .stop = stop,
         .read_counters = read_counters,
+        .read_cost = read_cost,
         .open_symbols = open_symbols,
         .degraded = degraded,
         .close = host_source_close,

@@ -188,6 +188,7 @@ struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
     copy_name(r->thread, sample->comm);
     copy_name(r->comm, p != NULL ? p->comm : sample->comm);
     return (struct resolved_sample){
+        .event = EVENT_CPU,
         .time = sample->time,
         .pid = sample->pid,
         .tid = sample->tid,

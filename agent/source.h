@@ -21,14 +21,20 @@ struct symbol_job { /* names of one binary: opened on the loop, read on a worker
 typedef void source_visit(void *arg, const struct resolved_sample *sample);
 
 struct source_operations {
-    enum status (*start)(struct source *s, uint64_t period_ns, char why[SOURCE_WHY_MAX]);
-    enum status (*set_period)(struct source *s, uint64_t period_ns);
-    /* Hands over every sample that is known to be complete, in order, and says up to when. */
+    /* Each event by itself. ST_UNSUPPORTED: this source has no such event. */
+    enum status (*start)(struct source *s, enum event event, uint64_t period_ns,
+                         char why[SOURCE_WHY_MAX]);
+    enum status (*set_period)(struct source *s, enum event event, uint64_t period_ns);
+    /* Hands over every sample of whatever event that is known to be complete, and says up to when.
+     */
     struct mono (*drain)(struct source *s, struct mono now, source_visit *visit, void *arg);
-    /* Stops the clocks and hands over the rest. */
-    void (*stop)(struct source *s, source_visit *visit, void *arg);
-    /* Counters since open; bpf_ns, bpf_runs and kernel_map_bytes of the cost. */
-    void (*read_counters)(struct source *s, struct sample_counters *out, struct agent_cost *cost);
+    /* Stops the event at `now` and hands over the rest of it, and what there is of others. */
+    void (*stop)(struct source *s, enum event event, struct mono now, source_visit *visit,
+                 void *arg);
+    /* The event's counters since open. */
+    void (*read_counters)(struct source *s, enum event event, struct sample_counters *out);
+    /* bpf_ns, bpf_runs and kernel_map_bytes of all events. */
+    void (*read_cost)(struct source *s, struct agent_cost *out);
     /* ST_NOT_FOUND: this host does not have that binary (any more). */
     enum status (*open_symbols)(struct source *s, const struct build_id *id,
                                 struct symbol_job *out);

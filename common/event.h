@@ -17,6 +17,13 @@ enum event {
 #undef X
 };
 
+enum {
+    EVENTS = 0
+#define X(number, NAME, text, unit) +1
+    EVENT_LIST(X)
+#undef X
+};
+
 const char *event_name(enum event e); /* "cpu"; "none" for EVENT_NONE */
 const char *event_unit(enum event e);
 bool event_parse(const char *text, enum event *out);

@@ -97,7 +97,8 @@ static void print_seen(struct source *source, const struct seen *seen)
     struct agent_cost cost = {0};
     uint64_t lost = 0;
 
-    source->operations->read_counters(source, &counters, &cost);
+    source->operations->read_counters(source, EVENT_CPU, &counters);
+    source->operations->read_cost(source, &cost);
     for (unsigned i = 0; i < LOSS_KINDS; i++)
         lost += counters.lost[i];
     printf("\"samples\": %" PRIu64 ", \"frames\": %" PRIu64 ", \"lost\": %" PRIu64
@@ -120,13 +121,13 @@ static bool probe(char **command)
 
     seen.pids[0] = (uint32_t)before;
     if (st == ST_OK)
-        st = source->operations->start(source, PERIOD_MS * NS_PER_MS, why);
+        st = source->operations->start(source, EVENT_CPU, PERIOD_MS * NS_PER_MS, why);
     if (st == ST_OK) {
         after = start_program(command);
         seen.pids[1] = (uint32_t)after;
         collect(source, &seen);
         print_seen(source, &seen);
-        source->operations->stop(source, on_sample, &seen);
+        source->operations->stop(source, EVENT_CPU, clock_mono(), on_sample, &seen);
     } else {
         printf("\"refused\": \"%s\"}\n", why);
     }

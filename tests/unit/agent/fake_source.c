@@ -8,10 +8,15 @@ static struct fake_source *from(struct source *s)
     return (struct fake_source *)s;
 }
 
-static enum status start(struct source *s, uint64_t period_ns, char why[SOURCE_WHY_MAX])
+static enum status start(struct source *s, enum event event, uint64_t period_ns,
+                         char why[SOURCE_WHY_MAX])
 {
     struct fake_source *f = from(s);
 
+    if (event != EVENT_CPU) {
+        (void)snprintf(why, SOURCE_WHY_MAX, "the fake has only a CPU");
+        return ST_UNSUPPORTED;
+    }
     if (f->refuse_start) {
         (void)snprintf(why, SOURCE_WHY_MAX, "the clocks are locked away");
         return ST_DENIED;
@@ -23,10 +28,11 @@ static enum status start(struct source *s, uint64_t period_ns, char why[SOURCE_W
     return ST_OK;
 }
 
-static enum status set_period(struct source *s, uint64_t period_ns)
+static enum status set_period(struct source *s, enum event event, uint64_t period_ns)
 {
     struct fake_source *f = from(s);
 
+    (void)event;
     if (f->refuse_period)
         return ST_IO;
     f->period_changes++;
@@ -38,7 +44,8 @@ static void hand_over(struct fake_source *f, struct mono time, source_visit *vis
 {
     static const struct resolved_frame frames[] = {{FRAME_NAMED, NULL, NULL, "main", 0},
                                                    {FRAME_NAMED, NULL, NULL, "work", 0}};
-    const struct resolved_sample sample = {.time = time,
+    const struct resolved_sample sample = {.event = EVENT_CPU,
+                                           .time = time,
                                            .pid = 10,
                                            .tid = 10,
                                            .process_serial = 1,
@@ -59,25 +66,33 @@ static struct mono drain(struct source *s, struct mono now, source_visit *visit,
     return until;
 }
 
-static void stop(struct source *s, source_visit *visit, void *arg)
+static void stop(struct source *s, enum event event, struct mono now, source_visit *visit,
+                 void *arg)
 {
     struct fake_source *f = from(s);
 
+    (void)event;
+    (void)now;
     f->clock_ns += FAKE_CPUS * mono_since(f->now, f->running_since);
     f->running = false;
     f->stops++;
     hand_over(f, f->now, visit, arg);
 }
 
-static void read_counters(struct source *s, struct sample_counters *out, struct agent_cost *cost)
+static void read_counters(struct source *s, enum event event, struct sample_counters *out)
 {
     const struct fake_source *f = from(s);
 
+    (void)event;
     *out = (struct sample_counters){.clock_ns = f->clock_ns, .cpus = FAKE_CPUS};
     if (f->running)
         out->clock_ns += FAKE_CPUS * mono_since(f->now, f->running_since);
     out->lost[LOSS_RING] = f->lost_in_ring;
-    cost->bpf_ns = f->clock_ns / 1000;
+}
+
+static void read_cost(struct source *s, struct agent_cost *cost)
+{
+    cost->bpf_ns = from(s)->clock_ns / 1000;
 }
 
 static enum status read_symbols(struct symbol_job *job, struct symtab *out)
@@ -133,6 +148,7 @@ void fake_source_init(struct fake_source *f, struct mono now)
         .drain = drain,
         .stop = stop,
         .read_counters = read_counters,
+        .read_cost = read_cost,
         .open_symbols = open_symbols,
         .degraded = degraded,
         .close = close_source,

@@ -144,6 +144,28 @@ static void one_pid_used_twice_is_two_processes(void **state)
     aggregate_free(a);
 }
 
+static void a_sample_with_repeats_is_so_many_samples_at_their_times(void **state)
+{
+    struct resolved_frame frames[] = {native(10)};
+    struct resolved_sample s = sample(frames, 1);
+    struct aggregate *a = new_aggregate();
+    struct chunk c;
+
+    (void)state;
+    s.repeats = 2;
+    s.step_ns = 3 * NS_PER_S;
+    add(a, &s);
+    assert_int_equal(aggregate_samples(a), 3);
+    assert_int_equal(aggregate_walks(a).count[s.end], 3);
+    c = take(a);
+    assert_int_equal(c.samples.group_count, 1);
+    assert_int_equal(c.samples.groups[0].count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(c.samples.ticks[i], (1 + 3 * i) * (NS_PER_S / CHUNK_TICK_NS));
+    chunk_deinit(&c);
+    aggregate_free(a);
+}
+
 static void names_are_those_seen_last(void **state)
 {
     struct resolved_frame frames[] = {native(10)};
@@ -293,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_window_is_an_empty_chunk),
         cmocka_unit_test(recursion_is_kept_frame_by_frame),
+        cmocka_unit_test(a_sample_with_repeats_is_so_many_samples_at_their_times),
         cmocka_unit_test(a_stack_is_kept_once_however_many_threads_share_it),
         cmocka_unit_test(a_prefix_is_shared_and_a_suffix_is_not),
         cmocka_unit_test(frames_are_sorted_by_binary_and_offset),

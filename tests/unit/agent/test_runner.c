@@ -398,11 +398,26 @@ static void an_event_that_is_not_known_here_is_refused_and_the_rest_is_done(void
     (void)state;
     p.items[1] = p.items[0];
     p.items[1].profiler = (struct id128){{6}};
-    p.items[1].event = EVENT_OFFCPU;
+    p.items[1].event = EVENT_NONE;
     p.item_count = 2;
     (void)apply(p);
     EXPECT_STATES(PROFILER_REFUSED, PROFILER_ATTACHED);
     assert_int_equal(reports[0].profiler.bytes[0], 6);
+}
+
+static void an_event_that_the_source_lacks_is_refused_with_its_reason(void **state)
+{
+    struct plan p = plan_of(1, 5, 60 * NS_PER_S);
+
+    (void)state;
+    p.items[1] = p.items[0];
+    p.items[1].profiler = (struct id128){{6}};
+    p.items[1].event = EVENT_OFFCPU;
+    p.item_count = 2;
+    (void)apply(p);
+    EXPECT_STATES(PROFILER_ATTACHED, PROFILER_REFUSED);
+    assert_string_equal(reports[1].reason, "the fake has only a CPU");
+    assert_true(source.running);
 }
 
 static void an_old_plan_changes_nothing(void **state)
@@ -461,6 +476,7 @@ int main(void)
         WITH_RUNNER(what_the_source_lost_is_in_the_ledger_of_its_window),
         WITH_RUNNER(a_source_that_does_not_start_is_a_refusal_in_its_own_words),
         WITH_RUNNER(an_event_that_is_not_known_here_is_refused_and_the_rest_is_done),
+        WITH_RUNNER(an_event_that_the_source_lacks_is_refused_with_its_reason),
         WITH_RUNNER(an_old_plan_changes_nothing),
         WITH_RUNNER(the_last_word_on_each_profiler_can_be_said_again),
         WITH_RUNNER(many_profilers_are_remembered_up_to_a_limit_the_newest_for_sure),
