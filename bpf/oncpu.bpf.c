@@ -79,13 +79,14 @@ static __always_inline void describe_task(struct abi_sample *s)
 
 /* ---- stacks ---- */
 
-static __always_inline __u32 capture_kernel(struct bpf_perf_event_data *ctx, struct abi_sample *s)
+/* An error where there should be a kernel part: no stack to be had. */
+static __always_inline long capture_kernel(struct bpf_perf_event_data *ctx, struct abi_sample *s)
 {
     long bytes = bpf_get_stack(ctx, s->frames, FRAMES_BYTES, 0);
 
-    if (bytes < 0 && (ctx->regs.cs & USER_MODE_RING) != USER_MODE_RING)
-        count(ABI_COUNTER_STACK_FAILED);
-    return bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+    if (bytes < 0 && (ctx->regs.cs & USER_MODE_RING) == USER_MODE_RING)
+        return 0;
+    return bytes < 0 ? bytes : bytes / (long)sizeof(__u64);
 }
 
 /* 0: w->registers are the user side's. */
@@ -160,14 +161,14 @@ static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
     struct abi_sample *s = (struct abi_sample *)scratch->record;
     struct unwind_world *w = current_world();
     struct unwound user = {0, WALK_NONE};
-    __u32 kernel_frames = capture_kernel(ctx, s);
+    long kernel = capture_kernel(ctx, s);
+    __u32 kernel_frames = kernel > 0 ? kernel : 0;
     __u32 bytes;
 
-    if (w && !(s->flags & ABI_KERNEL_THREAD)) {
+    if (w && !(s->flags & ABI_KERNEL_THREAD))
         user = capture_user(ctx, w, s->pid, way);
-        if (user.frames == 0 && user.end != WALK_NONE)
-            count(ABI_COUNTER_STACK_FAILED);
-    }
+    if (kernel < 0 || (user.frames == 0 && user.end != WALK_NONE))
+        count(ABI_COUNTER_STACK_FAILED);
     if (kernel_frames > ABI_FRAMES_MAX) /* never; the verifier wants to see it */
         kernel_frames = ABI_FRAMES_MAX;
     if (user.frames > ABI_FRAMES_MAX)
