@@ -23,6 +23,7 @@
 #include "coordinator/link_server.h"
 #include "coordinator/query/symbolize.h"
 #include "coordinator/store/store.h"
+#include "coordinator/worker_pool.h"
 
 enum {
     TICK_MS = 1000,
@@ -50,6 +51,7 @@ struct coordinator {
     enum phase phase;
     struct mono links_deadline;
 
+    struct worker_pool pool;
     struct store *store;
     struct ingest *ingest;
     struct symbol_cache *symbols;
@@ -220,9 +222,15 @@ static void close_all(struct coordinator *c)
     close_handle((uv_handle_t *)&c->store_wake);
 }
 
+/* Nothing is on its way into the store. */
+static bool is_stored(const struct coordinator *c)
+{
+    return c->pool.busy == 0 && (c->store == NULL || store_waiting_bytes(c->store) == 0);
+}
+
 static void advance_stop(struct coordinator *c)
 {
-    bool stored = c->store == NULL || store_waiting_bytes(c->store) == 0;
+    bool stored = is_stored(c);
 
     if (c->phase == PHASE_STORING && stored) {
         bool late = mono_reached(clock_mono(), c->links_deadline);
@@ -232,7 +240,7 @@ static void advance_stop(struct coordinator *c)
         link_server_close(c->links);
         c->links = NULL;
         c->phase = PHASE_RECORDING;
-        stored = c->store == NULL || store_waiting_bytes(c->store) == 0;
+        stored = is_stored(c);
     }
     if (c->phase == PHASE_RECORDING && stored) {
         c->phase = PHASE_STOPPED;
@@ -291,6 +299,7 @@ static enum status open_loop(struct coordinator *c)
     if (uv_loop_init(&c->loop) != 0)
         return ST_NOMEM;
     c->loop_open = true;
+    c->pool.loop = &c->loop;
     /* None of these can fail but for want of descriptors, and then nothing else would work. */
     if (uv_async_init(&c->loop, &c->store_wake, on_store_wake) != 0 ||
         uv_async_init(&c->loop, &c->link_wake, on_link_wake) != 0 ||
@@ -308,10 +317,11 @@ static enum status open_store(struct coordinator *c, const struct coordinator_co
 {
     struct store_options options = {
         .directory = config->store, .map_bytes = config->map_bytes, .wake = ring_store, .arg = c};
+    struct workers workers = worker_pool_workers(&c->pool);
     enum status st = store_open(&options, &c->store, why);
 
     if (st == ST_OK)
-        st = ingest_new(c->store, &c->ingest);
+        st = ingest_new(c->store, &workers, &c->ingest);
     if (st == ST_OK)
         st = symbol_cache_new(SYMBOL_CACHE_BYTES, &c->symbols);
     return st;

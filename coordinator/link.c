@@ -228,9 +228,11 @@ static void take_chunk(struct link *l, const struct chunk_message *m)
 
 /* ---- symbols ---- */
 
-static void on_symbols(void *arg, const struct build_id *id, enum status st)
+static void on_symbols(void *arg, const struct symbols_result *result)
 {
     struct link_context *x = arg;
+    const struct build_id *id = &result->id;
+    enum status st = result->status;
     char text[BUILD_ID_TEXT_MAX];
     struct link *next;
 
@@ -264,6 +266,8 @@ static void lacks_symbols(struct link *l, const struct build_id *id)
 static void take_symbols(struct link *l, const struct symbols_part *part)
 {
     struct link_context *x = l->context;
+    const struct symbols_source source = {
+        .origin = SYMBOL_FROM_AGENT, .from = l->host, .name = "", .now = x->wall};
     enum status st;
 
     if (!symbol_desk_heard(x->desk, &part->id, l, x->now)) {
@@ -271,7 +275,7 @@ static void take_symbols(struct link *l, const struct symbols_part *part)
                "symbols are sent when they are asked for");
         return;
     }
-    st = ingest_symbols(x->ingest, l->host, part, on_symbols, x);
+    st = ingest_symbols(x->ingest, &source, part, on_symbols, x);
     if (part->parts == 0) {
         x->counters.symbols_lacking++;
         lacks_symbols(l, &part->id);

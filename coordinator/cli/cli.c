@@ -55,6 +55,13 @@ static const struct command commands[] = {
      WINDOW_HELP " With two sides, as for diff, both are in the picture.", command_flame},
     {"export", NULL, 0, 0, OPTION_BITS_WINDOW | OPTION_BIT(FORMAT) | OPTION_BIT(OUTPUT),
      "the samples as pprof, collapsed stacks or speedscope", WINDOW_HELP, command_export},
+    {"symbols", "list | upload FILE...", 1, ARGUMENTS_MAX,
+     OPTION_BIT(LIMIT) | OPTION_BIT(OWNER) | OPTION_BIT(FORCE),
+     "whose functions have names, and names for those that have none",
+     "\vA FILE is a binary as it was built or its separate debug file; it is read here, and what "
+     "it says of functions and lines is sent. It names old samples too, and may come before any. "
+     "A worse table never takes the place of a better one, unless --force says so.",
+     command_symbols},
     {"ledger", NULL, 0, 0, OPTION_BITS_WINDOW,
      "what was expected, delivered and lost, by host and cause", WINDOW_HELP, command_ledger},
 };

@@ -62,6 +62,8 @@ enum outcome command_top(struct cli *c, const struct options *o);
 enum outcome command_diff(struct cli *c, const struct options *o);
 enum outcome command_ledger(struct cli *c, const struct options *o);
 
+enum outcome command_symbols(struct cli *c, const struct options *o);
+
 enum outcome command_flame(struct cli *c, const struct options *o);
 enum outcome command_export(struct cli *c, const struct options *o);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/wire.h"
 #include "coordinator/cli/sse.h"
 
 enum {
@@ -210,21 +211,38 @@ enum status client_get(struct client *c, const char *path, struct reply *out)
     return st == ST_OK ? perform(c, out) : st;
 }
 
-enum status client_post(struct client *c, const char *path, const char *json, struct reply *out)
+static enum status post(struct client *c, const char *path, const char *type, struct slice body,
+                        struct reply *out)
 {
     struct curl_slist *headers = NULL;
     enum status st = prepare(c, path);
 
     if (st != ST_OK)
         return st;
-    headers = curl_slist_append(headers, "Content-Type: application/json");
+    headers = curl_slist_append(headers, type);
     if (headers == NULL)
         return ST_NOMEM;
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, json != NULL ? json : "");
+    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.length);
+    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, (const char *)body.bytes);
     st = perform(c, out);
     curl_slist_free_all(headers);
     return st;
+}
+
+enum status client_post(struct client *c, const char *path, const char *json, struct reply *out)
+{
+    const char *body = json != NULL ? json : "";
+
+    return post(c, path, "Content-Type: application/json",
+                (struct slice){(const uint8_t *)body, strlen(body)}, out);
+}
+
+enum status client_post_bytes(struct client *c, const char *path, const void *bytes, size_t length,
+                              struct reply *out)
+{
+    return post(c, path, "Content-Type: application/octet-stream", (struct slice){bytes, length},
+                out);
 }
 
 /* ---- server-sent events ---- */

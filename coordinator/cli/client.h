@@ -29,6 +29,8 @@ void client_free(struct client *c); /* NULL is fine */
  * a sentence what is wrong with the connection. `json` may be NULL: an empty body. */
 enum status client_get(struct client *c, const char *path, struct reply *out);
 enum status client_post(struct client *c, const char *path, const char *json, struct reply *out);
+enum status client_post_bytes(struct client *c, const char *path, const void *bytes, size_t length,
+                              struct reply *out);
 void reply_deinit(struct reply *r);
 
 /* A stream of server-sent events. `each` is called with every event's data, and every 200 ms

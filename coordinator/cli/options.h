@@ -40,7 +40,8 @@
       "how long (default: 30s)")                                                                  \
     X(NOTE, "note", 0, "TEXT", NULL, "", "why; kept with the session")                            \
     X(OWNER, "owner", 0, "NAME", check_text, "a name",                                            \
-      "whose session it is (a start's default: you)")                                             \
+      "whose session it is, or who uploads (default: you)")                                       \
+    X(FORCE, "force", 0, NULL, NULL, "", "replace a better symbol table, too")                    \
     X(WAIT, "wait", 0, NULL, NULL, "",                                                            \
       "follow the session to its end and print its ranking; Ctrl-C stops following, the session " \
       "goes on")                                                                                  \
@@ -64,7 +65,7 @@ typedef uint32_t option_set;
      OPTION_BIT(EVENT))
 
 #define LIMIT_DEFAULT_TEXT "20" /* LIMIT_DEFAULT, as a parameter */
-enum { ARGUMENTS_MAX = 2, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000000 };
+enum { ARGUMENTS_MAX = 64, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000000 };
 
 struct options { /* texts are borrowed from the command line */
     const char *value[OPTIONS]; /* NULL: not given; "" for a flag that is */

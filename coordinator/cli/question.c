@@ -133,6 +133,16 @@ enum outcome ask_post(struct cli *c, const struct path *p, const char *json, str
     return finish(c, client_post(c->client, p->text, json, &r), &r, out);
 }
 
+enum outcome ask_post_bytes(struct cli *c, const struct path *p, const void *bytes, size_t length,
+                            struct reply *out)
+{
+    struct reply r = {0};
+
+    if (check_path(c, p) != OUTCOME_DONE)
+        return OUTCOME_USAGE;
+    return finish(c, client_post_bytes(c->client, p->text, bytes, length, &r), &r, out);
+}
+
 enum outcome parse_reply(struct cli *c, const struct reply *r, struct json_t **out)
 {
     json_error_t error;

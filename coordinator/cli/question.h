@@ -27,6 +27,8 @@ void path_segment(struct path *p, const char *segment);
 enum outcome ask(struct cli *c, const struct path *p, struct reply *out);
 /* Sends `json` (NULL: nothing). */
 enum outcome ask_post(struct cli *c, const struct path *p, const char *json, struct reply *out);
+enum outcome ask_post_bytes(struct cli *c, const struct path *p, const void *bytes, size_t length,
+                            struct reply *out);
 /* As `ask`; `out` (free with answer_free) is the answer as JSON. */
 enum outcome ask_json(struct cli *c, const struct path *p, struct json_t **out);
 /* Of any answer: prints what a refusal says. */

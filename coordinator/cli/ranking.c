@@ -116,6 +116,8 @@ static void print_naming(struct cli *c, const struct json_t *names)
         return;
     fprintf(c->out, "%s%s of frames named%s", screen_on(&c->screen, tone),
             format_percent(share, text), screen_off(&c->screen, tone));
+    if (share < NAMED_WELL)
+        fputs("; fleetprof symbols list shows whose names are missing", c->out);
     fputc('\n', c->out);
 }
 

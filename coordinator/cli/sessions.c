@@ -1,7 +1,6 @@
 /* sessions - start, stop, rate, sessions and watch: the life of a session. */
 #include <inttypes.h>
 #include <jansson.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "coordinator/cli/grid.h"
 #include "coordinator/cli/question.h"
 #include "coordinator/cli/ranking.h"
+#include "coordinator/cli/user.h"
 
 #define DURATION_DEFAULT "30s"
 /* After its end a session waits for the last chunks; --wait does not wait longer than this. */
@@ -254,16 +254,6 @@ enum outcome command_watch(struct cli *c, const struct options *o)
 }
 
 /* ---- start ---- */
-
-static const char *user_name(void)
-{
-    const char *behind_sudo = getenv("SUDO_USER");
-    const struct passwd *user = getpwuid(geteuid());
-
-    if (behind_sudo != NULL && behind_sudo[0] != '\0')
-        return behind_sudo;
-    return user != NULL ? user->pw_name : "unknown";
-}
 
 static uint64_t duration_of(const struct options *o)
 {

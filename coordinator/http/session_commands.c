@@ -2,16 +2,14 @@
  * when its effect is durable, with the session as it is then. */
 #include <errno.h>
 #include <math.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coordinator/http/call.h"
 #include "coordinator/http/guard.h"
+#include "coordinator/http/peer.h"
 #include "coordinator/http/view_sessions.h"
-
-enum { USER_BUFFER = 4096 }; /* bytes of a passwd entry; longer ones are shown by number */
 
 #define DURATION_DEFAULT_NS (30 * NS_PER_S)
 
@@ -137,24 +135,6 @@ static bool event_field(struct call *c, json_t *body, enum event *out)
     return false;
 }
 
-/* ---- who ---- */
-
-/* The peer's user name where the socket tells it, "anonymous" where it does not. */
-static const char *peer_name(const struct call *c, char buffer[SESSION_OWNER_MAX + 1])
-{
-    char entry_texts[USER_BUFFER];
-    struct passwd entry, *found = NULL;
-    uint32_t uid;
-
-    if (!http_peer_uid(c->request, &uid))
-        return "anonymous";
-    if (getpwuid_r(uid, &entry, entry_texts, sizeof(entry_texts), &found) == 0 && found != NULL)
-        (void)snprintf(buffer, SESSION_OWNER_MAX + 1, "%s", found->pw_name);
-    else
-        (void)snprintf(buffer, SESSION_OWNER_MAX + 1, "uid %u", uid);
-    return buffer;
-}
-
 /* ---- commands ---- */
 
 struct command {
@@ -209,7 +189,7 @@ static void start(struct call *c, json_t *body)
 {
     static const char *const names[] = {"selector", "event", "hz", "duration_s",
                                         "owner",    "note",  NULL};
-    char user[SESSION_OWNER_MAX + 1], why[CONTROL_WHY_MAX] = "";
+    char user[PEER_NAME_MAX], why[CONTROL_WHY_MAX] = "";
     struct session_request request = {.selector = "", .hz = HZ_DEFAULT, .owner = "", .note = ""};
     struct command *d;
 

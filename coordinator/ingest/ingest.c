@@ -26,13 +26,21 @@ struct job {
     uint8_t bytes[]; /* the packed chunk */
 };
 
-enum status ingest_new(struct store *store, struct ingest **out)
+static void run_at_once(void *arg, struct work *w)
+{
+    (void)arg;
+    w->run(w);
+    w->done(w);
+}
+
+enum status ingest_new(struct store *store, const struct workers *workers, struct ingest **out)
 {
     struct ingest *i = calloc(1, sizeof(*i));
 
     if (i == NULL)
         return ST_NOMEM;
     i->store = store;
+    i->workers = workers != NULL ? *workers : (struct workers){.submit = run_at_once};
     *out = i;
     return ST_OK;
 }

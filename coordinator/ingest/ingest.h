@@ -11,7 +11,9 @@
 #include "common/chunk.h"
 #include "common/message.h"
 #include "common/status.h"
+#include "common/workers.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/symbol_record.h"
 
 #define INGEST_FULL_MARK "[dictionary full]"
 
@@ -44,7 +46,8 @@ struct ingest_result {
 
 typedef void ingest_done(void *arg, const struct ingest_result *result);
 
-enum status ingest_new(struct store *store, struct ingest **out);
+/* Symbol tables are checked by `workers`, which are copied. NULL: on the loop; for tests. */
+enum status ingest_new(struct store *store, const struct workers *workers, struct ingest **out);
 void ingest_free(struct ingest *i); /* NULL is fine; no `done` may be outstanding */
 
 /* Copies `bytes`. `host` must own the chunk's profiler (records.h). `done` follows on the loop, in
@@ -52,15 +55,33 @@ void ingest_free(struct ingest *i); /* NULL is fine; no `done` may be outstandin
 enum status ingest_chunk(struct ingest *i, const char *host, struct slice bytes, struct wall now,
                          ingest_done *done, void *arg);
 
+struct symbols_source { /* who sends a table, and how */
+    enum symbol_origin origin;
+    const char *from; /* host, operator, or URL */
+    const char *name; /* of the file; "": not told */
+    bool force; /* take the place of a better table too */
+    struct wall now;
+};
+
+struct symbols_result {
+    struct build_id id;
+    enum status status; /* ST_OK: stored; ST_EXISTS: a table as good or better is; ST_INVALID,
+                           ST_UNSUPPORTED: not a symbol table; ST_IO, ST_NO_SPACE, ST_NOMEM: not
+                           durable, later again */
+    struct symbol_record record; /* of the table that came; of the stored one with ST_EXISTS */
+};
+
+typedef void symbols_done(void *arg, const struct symbols_result *result);
+
 /* One part of a packed symtab. The last one is checked, stored and reported by `done`; no other
- * part is. Part 0 begins the upload anew, whoever had begun it; a message of 0 parts (the host has
- * none) drops it.
- * ST_NOT_FOUND: no stored chunk holds this build id; ST_EXISTS: its symbols are stored; ST_INVALID:
- * parts out of order; ST_TOO_BIG: over SYMTAB_PACKED_MAX; ST_FULL: too many uploads at once, ask
- * again later; ST_NOMEM. After any of these the upload is gone and `done` does not follow. */
-enum status ingest_symbols(struct ingest *i, const char *host, const struct symbols_part *part,
-                           void (*done)(void *arg, const struct build_id *id, enum status st),
-                           void *arg);
+ * part is. Part 0 begins the upload anew, whoever of that origin had begun it; a message of 0 parts
+ * (the host has none) drops it.
+ * From an agent: ST_NOT_FOUND: no stored chunk holds this build id; ST_EXISTS: its symbols are
+ * stored. From anybody: ST_INVALID: parts out of order; ST_TOO_BIG: over SYMTAB_PACKED_MAX;
+ * ST_FULL: too many uploads at once, ask again later; ST_NOMEM. After any of these the upload is
+ * gone and `done` does not follow. */
+enum status ingest_symbols(struct ingest *i, const struct symbols_source *source,
+                           const struct symbols_part *part, symbols_done *done, void *arg);
 
 /* Build ids of stored samples that still lack symbols, for asking again after a reconnect: at most
  * `max`, fewer where many have theirs, from *cursor on (0 begins), which moves and is 0 again when

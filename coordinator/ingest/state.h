@@ -7,6 +7,7 @@
 
 struct ingest {
     struct store *store;
+    struct workers workers;
     struct symbol_uploads uploads;
     struct ingest_counters counters;
 };

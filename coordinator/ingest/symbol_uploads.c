@@ -6,12 +6,14 @@
 
 #include "common/symtab.h"
 
-static struct symbol_upload **find(struct symbol_uploads *u, const struct build_id *id)
+static struct symbol_upload **find(struct symbol_uploads *u, enum symbol_origin origin,
+                                   const struct build_id *id)
 {
     for (int i = 0; i < INGEST_UPLOADS_MAX; i++) {
         struct symbol_upload *upload = u->places[i];
 
-        if (upload != NULL && !upload->whole && build_id_equal(&upload->id, id))
+        if (upload != NULL && !upload->whole && upload->origin == origin &&
+            build_id_equal(&upload->id, id))
             return &u->places[i];
     }
     return NULL;
@@ -25,9 +27,10 @@ static void free_place(struct symbol_uploads *u, struct symbol_upload **place)
     *place = NULL;
 }
 
-void symbol_uploads_drop(struct symbol_uploads *u, const struct build_id *id)
+void symbol_uploads_drop(struct symbol_uploads *u, enum symbol_origin origin,
+                         const struct build_id *id)
 {
-    struct symbol_upload **place = find(u, id);
+    struct symbol_upload **place = find(u, origin, id);
 
     if (place != NULL)
         free_place(u, place);
@@ -73,7 +76,7 @@ static struct symbol_upload **find_free(struct symbol_uploads *u)
     return NULL;
 }
 
-static enum status begin(struct symbol_uploads *u, const char *host,
+static enum status begin(struct symbol_uploads *u, enum symbol_origin origin, const char *from,
                          const struct symbols_part *part)
 {
     struct symbol_upload **place = find_free(u);
@@ -86,16 +89,17 @@ static enum status begin(struct symbol_uploads *u, const char *host,
     if (*place == NULL)
         return ST_NOMEM;
     (*place)->id = part->id;
+    (*place)->origin = origin;
     (*place)->parts = part->parts;
-    (void)snprintf((*place)->host, sizeof((*place)->host), "%s", host);
+    (void)snprintf((*place)->from, sizeof((*place)->from), "%s", from);
     return ST_OK;
 }
 
-static bool is_next(const struct symbol_upload *upload, const char *host,
+static bool is_next(const struct symbol_upload *upload, const char *from,
                     const struct symbols_part *part)
 {
     return part->part == upload->next_part && part->parts == upload->parts &&
-           strcmp(upload->host, host) == 0;
+           strcmp(upload->from, from) == 0;
 }
 
 static enum status append(struct symbol_uploads *u, struct symbol_upload *upload,
@@ -122,23 +126,24 @@ static enum status append(struct symbol_uploads *u, struct symbol_upload *upload
     return ST_OK;
 }
 
-enum status symbol_uploads_add(struct symbol_uploads *u, const char *host,
-                               const struct symbols_part *part, struct symbol_upload **out)
+enum status symbol_uploads_add(struct symbol_uploads *u, enum symbol_origin origin,
+                               const char *from, const struct symbols_part *part,
+                               struct symbol_upload **out)
 {
     struct symbol_upload **place;
     enum status st = ST_OK;
 
     u->parts_heard++;
     if (part->part == 0) {
-        symbol_uploads_drop(u, &part->id);
-        st = begin(u, host, part);
+        symbol_uploads_drop(u, origin, &part->id);
+        st = begin(u, origin, from, part);
     }
     if (st != ST_OK)
         return st;
-    place = find(u, &part->id);
+    place = find(u, origin, &part->id);
     if (place == NULL)
         return ST_INVALID;
-    st = is_next(*place, host, part) ? append(u, *place, part->bytes) : ST_INVALID;
+    st = is_next(*place, from, part) ? append(u, *place, part->bytes) : ST_INVALID;
     if (st != ST_OK) {
         free_place(u, place);
         return st;

@@ -10,10 +10,12 @@
 
 #include "common/message.h"
 #include "coordinator/ingest/ingest.h"
+#include "coordinator/store/symbol_record.h"
 
-struct symbol_upload {
+struct symbol_upload { /* one at a time for a build id and origin */
     struct build_id id;
-    char host[MESSAGE_HOST_MAX + 1];
+    enum symbol_origin origin;
+    char from[SYMBOL_FROM_MAX + 1];
     uint32_t parts, next_part;
     uint8_t *bytes;
     size_t length;
@@ -29,9 +31,11 @@ struct symbol_uploads { /* zero-initialised is empty */
 
 /* `out` is NULL or, with the last part, the whole upload: the caller's, who frees it. Fails as
  * ingest_symbols does, and then the upload is dropped. */
-enum status symbol_uploads_add(struct symbol_uploads *u, const char *host,
-                               const struct symbols_part *part, struct symbol_upload **out);
-void symbol_uploads_drop(struct symbol_uploads *u, const struct build_id *id); /* unless whole */
+enum status symbol_uploads_add(struct symbol_uploads *u, enum symbol_origin origin,
+                               const char *from, const struct symbols_part *part,
+                               struct symbol_upload **out);
+void symbol_uploads_drop(struct symbol_uploads *u, enum symbol_origin origin,
+                         const struct build_id *id); /* unless whole */
 void symbol_upload_free(struct symbol_uploads *u, struct symbol_upload *upload);
 void symbol_uploads_deinit(struct symbol_uploads *u);
 

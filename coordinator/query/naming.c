@@ -13,12 +13,11 @@ static struct naming of_function(const struct function *f)
 enum status naming_measure(const struct profile *p, const struct stacks *k,
                            const struct symbolizer *s, struct naming *out)
 {
-    struct naming *of = malloc(((size_t)k->count + 1) * sizeof(*of)), sum = {0};
+    struct naming *of = calloc((size_t)k->count + 1, sizeof(*of)), sum = {0};
 
     if (of == NULL)
         return ST_NOMEM;
     for (uint32_t i = 0; i < k->count; i++) {
-        of[i] = (struct naming){0};
         if (!stacks_is_inlined(k, i))
             of[i] = of_function(symbolizer_get(s, k->function[i]));
         if (k->parent[i] != STACKS_NONE) {

@@ -57,7 +57,8 @@ void store_close(struct store *s);
     X(SESSIONS, "sessions")   \
     X(PROFILERS, "profilers") \
     X(AGENTS, "agents")       \
-    X(SYMBOLS, "symbols")
+    X(SYMBOLS, "symbols")     \
+    X(SYMBOL_RECORDS, "symbol_records")
 
 enum store_table {
 #define X(NAME, name) STORE_##NAME,

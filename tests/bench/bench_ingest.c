@@ -120,7 +120,7 @@ static void open_bench(struct bench *b)
     if (mkdtemp(b->directory) == NULL || sem_init(&b->woken, 0, 0) != 0)
         require(ST_IO, b->directory);
     require(store_open(&options, &b->store, why), why);
-    require(ingest_new(b->store, &b->ingest), "ingest");
+    require(ingest_new(b->store, NULL, &b->ingest), "ingest");
     b->profiler = id128_random();
     store_submit(b->store, &put.write);
     while (!put.done)

@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     if (mkdtemp(b.directory) == NULL || sem_init(&b.woken, 0, 0) != 0)
         return 1;
     require(store_open(&options, &b.store, why), "store");
-    require(ingest_new(b.store, &b.ingest), "ingest");
+    require(ingest_new(b.store, NULL, &b.ingest), "ingest");
     require(symbol_cache_new(SYMBOL_CACHE_BYTES, &b.cache), "symbol cache");
     fill(&b);
     printf("%d hosts x %d chunks of %u samples, stacks of %u frames:\n", HOSTS, CHUNKS,

@@ -41,6 +41,10 @@ static void wrong_usage_names_the_value_and_what_is_accepted(void **state)
     assert_wrong("top --session last --from -1h", "leave --from and --to away");
     assert_wrong("export --format svg", "give pprof, collapsed or speedscope");
     assert_wrong("rate " ID_NEW, "--hz is missing");
+    assert_wrong("symbols", "list | upload FILE... is missing");
+    assert_wrong("symbols lsit", "'lsit' is not accepted; list and upload FILE... are");
+    assert_wrong("symbols list all", "list takes no argument, and 'all' is one");
+    assert_wrong("symbols upload", "upload needs a FILE");
     assert_wrong("diff last", "A B is missing");
     assert_wrong("diff -1h..soon -2h..-1h", "'-1h..soon' is not a span of time");
     assert_wrong("flame last", "'last' is one side");

@@ -241,7 +241,7 @@ static void open_daemon(struct link_world *w)
 
     if (store_open(&store, &w->store, why) != ST_OK)
         fail_msg("%s", why);
-    assert_int_equal(ingest_new(w->store, &w->ingest), ST_OK);
+    assert_int_equal(ingest_new(w->store, NULL, &w->ingest), ST_OK);
     control.store = w->store;
     assert_int_equal(control_new(&control, w->now, w->wall, &w->control), ST_OK);
     server.store = w->store;

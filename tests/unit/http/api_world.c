@@ -73,7 +73,7 @@ static void open_store(struct api_world *w)
     w->async.data = w;
     if (store_open(&options, &w->store, why) != ST_OK)
         fail_msg("%s", why);
-    assert_int_equal(ingest_new(w->store, &w->ingest), ST_OK);
+    assert_int_equal(ingest_new(w->store, NULL, &w->ingest), ST_OK);
     assert_int_equal(symbol_cache_new(1 << 20, &w->symbols), ST_OK);
 }
 

@@ -43,7 +43,7 @@ void world_reopen_with(struct ingest_world *w, uint64_t map_bytes, struct dictio
     close_world(w);
     if (store_open(&options, &w->store, why) != ST_OK)
         fail_msg("%s", why);
-    assert_int_equal(ingest_new(w->store, &w->ingest), ST_OK);
+    assert_int_equal(ingest_new(w->store, NULL, &w->ingest), ST_OK);
 }
 
 void world_reopen(struct ingest_world *w)

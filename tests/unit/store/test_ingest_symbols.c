@@ -19,7 +19,7 @@ struct symbols_world {
     struct ingest_world *base;
     struct build_id ids[BINARIES]; /* of stored samples */
     struct blob packed; /* a table for any of them */
-    uint32_t calls; /* of `done` */
+    uint32_t calls, awaited; /* of `done` */
     struct build_id last_id;
     enum status last;
 };
@@ -72,13 +72,18 @@ static int tear_down(void **state)
     return world_tear_down(&base);
 }
 
-static void on_done(void *arg, const struct build_id *id, enum status st)
+static const struct symbols_source agent = {
+    .origin = SYMBOL_FROM_AGENT, .from = WORLD_HOST, .name = ""};
+static const struct symbols_source other_agent = {
+    .origin = SYMBOL_FROM_AGENT, .from = "web-2", .name = ""};
+
+static void on_done(void *arg, const struct symbols_result *result)
 {
     struct symbols_world *w = arg;
 
     w->calls++;
-    w->last_id = *id;
-    w->last = st;
+    w->last_id = result->id;
+    w->last = result->status;
 }
 
 static enum status send_bytes(struct symbols_world *w, uint32_t binary, uint32_t part,
@@ -87,7 +92,7 @@ static enum status send_bytes(struct symbols_world *w, uint32_t binary, uint32_t
     const struct symbols_part p = {
         .id = w->ids[binary], .part = part, .parts = parts, .bytes = bytes};
 
-    return ingest_symbols(w->base->ingest, WORLD_HOST, &p, on_done, w);
+    return ingest_symbols(w->base->ingest, &agent, &p, on_done, w);
 }
 
 /* That part of the table, cut in `parts`. */
@@ -101,11 +106,9 @@ static enum status send_part(struct symbols_world *w, uint32_t binary, uint32_t 
 
 static enum status await(struct symbols_world *w)
 {
-    uint32_t before = w->calls;
-
-    while (w->calls == before)
+    while (w->calls == w->awaited)
         world_wait(w->base);
-    assert_int_equal(w->calls, before + 1);
+    assert_int_equal(w->calls, ++w->awaited);
     return w->last;
 }
 
@@ -183,7 +186,7 @@ static void parts_out_of_order_end_the_upload(void **state)
     assert_gone(w, 1, 3);
 
     assert_int_equal(send_part(w, 0, 0, 3), ST_OK);
-    assert_int_equal(ingest_symbols(w->base->ingest, "web-2", &other, on_done, w), ST_INVALID);
+    assert_int_equal(ingest_symbols(w->base->ingest, &other_agent, &other, on_done, w), ST_INVALID);
     assert_gone(w, 1, 3);
     assert_true(ingest_read_counters(w->base->ingest).symbol_refused > 0);
 }
@@ -193,7 +196,7 @@ static void part_0_begins_anew(void **state)
     struct symbols_world *w = *state;
     struct symbols_part p = {.id = w->ids[0], .part = 0, .parts = 9};
 
-    assert_int_equal(ingest_symbols(w->base->ingest, "web-2", &p, on_done, w), ST_OK);
+    assert_int_equal(ingest_symbols(w->base->ingest, &other_agent, &p, on_done, w), ST_OK);
     assert_int_equal(send_part(w, 0, 0, 2), ST_OK);
     assert_int_equal(send_part(w, 0, 0, 2), ST_OK);
     assert_int_equal(send_part(w, 0, 1, 2), ST_OK);
@@ -256,6 +259,93 @@ static void symbols_are_stored_once(void **state)
     assert_int_equal(ingest_read_counters(w->base->ingest).symbol_tables, 1);
 }
 
+static enum status offer(struct symbols_world *w, const struct symtab *t, bool force)
+{
+    struct symbols_part p = {.id = w->ids[0], .parts = 1};
+    const struct symbols_source ann = {
+        .origin = SYMBOL_FROM_OPERATOR, .from = "ann", .name = "app.debug", .force = force};
+    struct blob packed;
+
+    assert_int_equal(symtab_encode(t, &packed), ST_OK);
+    p.bytes = blob_slice(&packed);
+    assert_int_equal(ingest_symbols(w->base->ingest, &ann, &p, on_done, w), ST_OK);
+    blob_deinit(&packed);
+    return await(w);
+}
+
+static struct symbol_record record_of(struct symbols_world *w, uint32_t binary)
+{
+    const struct build_id *id = &w->ids[binary];
+    struct symbol_record record = {0};
+    struct store_view *v;
+    struct slice value;
+
+    assert_int_equal(store_view_open(w->base->store, &v), ST_OK);
+    assert_int_equal(
+        store_view_get(v, STORE_SYMBOL_RECORDS, (struct slice){id->bytes, id->length}, &value),
+        ST_OK);
+    assert_int_equal(symbol_record_decode(value, &record), ST_OK);
+    store_view_close(v);
+    return record;
+}
+
+static void a_better_table_takes_the_place_of_a_worse_one_and_never_the_reverse(void **state)
+{
+    struct symbols_world *w = *state;
+    struct symtab exports = {.sources = SYMTAB_FROM_DYNSYM}, all = {.sources = SYMTAB_FROM_SYMTAB};
+
+    assert_int_equal(symtab_add(&exports, 1, 1, "main"), ST_OK);
+    assert_int_equal(symtab_add(&exports, 2, 1, "work"), ST_OK);
+    assert_int_equal(symtab_add(&all, 1, 1, "main"), ST_OK);
+    assert_int_equal(offer(w, &exports, false), ST_OK);
+    assert_int_equal(offer(w, &exports, false), ST_EXISTS); /* not better than itself */
+    assert_int_equal(offer(w, &all, false), ST_OK); /* the grade counts before the number */
+    assert_int_equal(offer(w, &exports, false), ST_EXISTS);
+    assert_int_equal(record_of(w, 0).grade, SYMTAB_GRADE_FUNCTIONS);
+    assert_int_equal(symtab_add(&all, 3, 1, "more"), ST_OK);
+    assert_int_equal(offer(w, &all, false), ST_OK); /* more of the same grade */
+    assert_int_equal(offer(w, &exports, true), ST_OK); /* an operator may insist */
+    assert_int_equal(record_of(w, 0).grade, SYMTAB_GRADE_EXPORTS);
+    assert_int_equal(record_of(w, 0).symbols, 2);
+    symtab_deinit(&exports);
+    symtab_deinit(&all);
+}
+
+static void the_store_knows_where_a_table_came_from(void **state)
+{
+    struct symbols_world *w = *state;
+    struct symtab all = {.sources = SYMTAB_FROM_SYMTAB};
+    struct symbol_record r;
+
+    assert_int_equal(send_part(w, 1, 0, 1), ST_OK);
+    assert_int_equal(await(w), ST_OK);
+    r = record_of(w, 1);
+    assert_int_equal(r.origin, SYMBOL_FROM_AGENT);
+    assert_string_equal(r.from, WORLD_HOST);
+    assert_int_equal(r.symbols, 2);
+    assert_int_equal(symtab_add(&all, 1, 1, "main"), ST_OK);
+    assert_int_equal(offer(w, &all, false), ST_OK);
+    r = record_of(w, 0);
+    assert_int_equal(r.origin, SYMBOL_FROM_OPERATOR);
+    assert_string_equal(r.from, "ann");
+    assert_string_equal(r.name, "app.debug");
+    assert_int_equal(r.sources, SYMTAB_FROM_SYMTAB);
+    symtab_deinit(&all);
+}
+
+/* They name the samples when these come; an agent is not believed that far. */
+static void an_operator_may_send_symbols_before_the_samples(void **state)
+{
+    struct symbols_world *w = *state;
+    struct symtab t = {0};
+
+    w->ids[0] = (struct build_id){.length = 20, .bytes = {0xfe}};
+    assert_int_equal(send_part(w, 0, 0, 1), ST_NOT_FOUND);
+    assert_int_equal(symtab_add(&t, 1, 1, "main"), ST_OK);
+    assert_int_equal(offer(w, &t, false), ST_OK);
+    symtab_deinit(&t);
+}
+
 static void too_many_uploads_wait_unless_one_sleeps(void **state)
 {
     struct symbols_world *w = *state;
@@ -299,17 +389,18 @@ static void uploads_are_bounded_in_bytes(void **state)
     assert_true(zeros != MAP_FAILED);
     for (uint8_t i = 1; i <= INGEST_UPLOAD_BYTES_MAX / SYMTAB_PACKED_MAX; i++) {
         p.id = (struct build_id){.length = 1, .bytes = {i}};
-        assert_int_equal(symbol_uploads_add(&u, WORLD_HOST, &p, &whole), ST_OK);
+        assert_int_equal(symbol_uploads_add(&u, SYMBOL_FROM_AGENT, WORLD_HOST, &p, &whole), ST_OK);
     }
     p.id.bytes[0]++;
     p.bytes.length = 1;
-    assert_int_equal(symbol_uploads_add(&u, WORLD_HOST, &p, &whole), ST_FULL);
+    assert_int_equal(symbol_uploads_add(&u, SYMBOL_FROM_AGENT, WORLD_HOST, &p, &whole), ST_FULL);
     p.id.bytes[0]--;
     p.part = 1;
-    assert_int_equal(symbol_uploads_add(&u, WORLD_HOST, &p, &whole), ST_TOO_BIG);
+    assert_int_equal(symbol_uploads_add(&u, SYMBOL_FROM_AGENT, WORLD_HOST, &p, &whole), ST_TOO_BIG);
     p.id.bytes[0]++;
     p.part = 0;
-    assert_int_equal(symbol_uploads_add(&u, WORLD_HOST, &p, &whole), ST_OK); /* that made room */
+    assert_int_equal(symbol_uploads_add(&u, SYMBOL_FROM_AGENT, WORLD_HOST, &p, &whole),
+                     ST_OK); /* that made room */
     assert_null(whole);
     assert_int_equal(u.bytes, SYMTAB_PACKED_MAX + 1);
     symbol_uploads_deinit(&u);
@@ -364,6 +455,9 @@ int main(void)
         symbols_test(a_table_that_is_none_is_not_stored),
         symbols_test(symbols_of_nobodys_samples_are_not_taken),
         symbols_test(symbols_are_stored_once),
+        symbols_test(a_better_table_takes_the_place_of_a_worse_one_and_never_the_reverse),
+        symbols_test(the_store_knows_where_a_table_came_from),
+        symbols_test(an_operator_may_send_symbols_before_the_samples),
         symbols_test(too_many_uploads_wait_unless_one_sleeps),
         symbols_test(a_finished_upload_makes_room),
         cmocka_unit_test(uploads_are_bounded_in_bytes),
