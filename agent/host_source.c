@@ -22,6 +22,8 @@
 /* Both read a good part of /proc, some 20 ms; what they could miss in between is marked as such. */
 #define KERNEL_REFRESH_NS (10 * NS_PER_S)
 #define RESCAN_NS (10 * NS_PER_S)
+/* The list of CPUs is a file as well, and read twice: at each drain it cost a tenth of all. */
+#define FOLLOW_CPUS_NS (1 * NS_PER_S)
 
 #define EVENT_BIT(event) (1u << (event))
 
@@ -34,7 +36,7 @@ struct host_source {
     struct kernel_symbols *kernel;
     struct sequencer *sequencer;
     struct resolver resolver;
-    struct mono refreshed, scanned; /* the kernel's symbols; /proc */
+    struct mono refreshed, scanned, followed; /* the kernel's symbols; /proc; CPUs */
     uint32_t running; /* events, by EVENT_BIT */
     uint64_t events_lost; /* by the side-band, when /proc was read */
     char degraded[SAMPLER_WHY_MAX + SOURCE_WHY_MAX];
@@ -214,6 +216,16 @@ static void look_around(struct host_source *s, struct mono now)
     note_degraded(s);
 }
 
+/* Right after a drain: what is left in the buffers of a CPU that went is dropped. */
+static void follow_cpus(struct host_source *s, struct mono now)
+{
+    if (mono_since(now, s->followed) < FOLLOW_CPUS_NS)
+        return;
+    s->followed = now;
+    (void)sampler_follow_cpus(s->sampler);
+    (void)sideband_follow_cpus(s->sideband);
+}
+
 static struct mono drain(struct source *base, struct mono now, source_visit *visit, void *arg)
 {
     struct host_source *s = from(base);
@@ -222,8 +234,7 @@ static struct mono drain(struct source *base, struct mono now, source_visit *vis
     if (s->sideband == NULL)
         return now;
     empty_buffers(s);
-    (void)sampler_follow_cpus(s->sampler);
-    (void)sideband_follow_cpus(s->sideband);
+    follow_cpus(s, now);
     run(s, until, visit, arg);
     look_around(s, now);
     return until;

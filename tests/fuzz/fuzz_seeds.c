@@ -114,6 +114,13 @@ static void write_proc_seeds(void)
                    (struct slice){(const uint8_t *)texts[i], strlen(texts[i])});
 }
 
+static void write_perfmap_seed(void)
+{
+    static const char text[] = "40 20 JS:*f a.js:1:2\n60 b py::g:a.py\n0x50 20 void H.h(int)\n";
+
+    write_seed("perfmap", 0, -1, (struct slice){(const uint8_t *)text, strlen(text)});
+}
+
 /* A stack of as many frames as there are kinds of rows, each found by the next kind's. */
 static void write_unwind_seed(void)
 {
@@ -151,6 +158,7 @@ int main(int argc, char **argv)
         write_hex_seed("message", i, -1, golden_message_hex(i));
     write_chunk_seeds();
     write_symtab_seed();
+    write_perfmap_seed();
     write_elf_seeds();
     write_proc_seeds();
     write_unwind_seed();

@@ -209,6 +209,25 @@ static void a_process_that_is_gone_keeps_its_sample_and_name(void **state)
     assert_int_equal(r.labels->count, 0);
 }
 
+static void processes_that_the_agent_cannot_see_are_marked_and_told_apart_by_name(void **state)
+{
+    const uint64_t user[] = {TOOL};
+    struct sample s = sample_of(user, 1, WALK_ROOT);
+    struct resolved_sample r;
+    uint64_t first;
+
+    (void)state;
+    s.pid = s.tid = 0;
+    r = resolve(&resolver, &s);
+    assert_int_equal(r.frame_count, 1);
+    expect_mark(&r.frames[0], MARK_INVISIBLE);
+    assert_string_equal(r.comm, "worker");
+    first = r.process_serial;
+    assert_true(resolve(&resolver, &s).process_serial == first);
+    memcpy(s.comm, "other", sizeof("other"));
+    assert_true(resolve(&resolver, &s).process_serial != first);
+}
+
 static void two_processes_that_are_gone_are_two(void **state)
 {
     struct sample s = sample_of(NULL, 0, WALK_ROOT);
@@ -353,6 +372,7 @@ int main(void)
         WITH_RESOLVER(a_walk_is_believed_up_to_where_it_leaves_the_code),
         WITH_RESOLVER(code_in_a_mapping_that_nobody_told_of_does_not_cost_its_callers),
         WITH_RESOLVER(a_process_that_is_gone_keeps_its_sample_and_name),
+        WITH_RESOLVER(processes_that_the_agent_cannot_see_are_marked_and_told_apart_by_name),
         WITH_RESOLVER(two_processes_that_are_gone_are_two),
         WITH_RESOLVER(a_sample_without_any_frame_says_so),
         WITH_RESOLVER(an_address_of_zero_is_no_trap),
