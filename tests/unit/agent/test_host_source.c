@@ -50,7 +50,7 @@ static bool start_source(void)
     char why[SOURCE_WHY_MAX] = "";
 
     if (host_source_open(&options, &source, why) == ST_OK &&
-        source->operations->start(source, PERIOD_NS, why) == ST_OK)
+        source->operations->start(source, EVENT_CPU, PERIOD_NS, why) == ST_OK)
         return true;
     printf("no samples here: %s\n", why);
     return false;
@@ -58,7 +58,7 @@ static bool start_source(void)
 
 static void stop_source(struct seen *seen)
 {
-    source->operations->stop(source, look, seen);
+    source->operations->stop(source, EVENT_CPU, clock_mono(), look, seen);
     source->operations->close(source);
     source = NULL;
 }
