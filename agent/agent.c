@@ -28,6 +28,8 @@ struct agent {
     uv_work_t symbol_work;
     bool loop_ready, symbol_work_busy, closing;
     volatile sig_atomic_t stop_wanted;
+    struct mono start;
+    struct wall start_wall; /* at `start` */
     struct mono farewell; /* deadline, once stopping */
     bool stopping;
     struct identity identity;
@@ -40,9 +42,13 @@ struct agent {
 
 static struct moment moment_now(const struct agent *a)
 {
-    return (struct moment){.mono = clock_mono(),
-                           .wall = clock_wall(),
-                           .clock_offset_ns = link_clock_offset_ns(a->link),
+    struct mono mono = clock_mono();
+    struct wall wall = clock_wall();
+
+    return (struct moment){.mono = mono,
+                           .wall = wall,
+                           .steady = {a->start_wall.ns + mono_since(mono, a->start)},
+                           .clock_offset_ns = link_clock_offset_ns(a->link, mono, wall),
                            .bytes_sent = link_read_counters(a->link).bytes_sent};
 }
 
@@ -207,7 +213,7 @@ static void on_tick(uv_timer_t *t)
         begin_stopping(a);
     if (!a->stopping)
         runner_tick(a->runner, &now);
-    spool_expire(a->spool, now.wall);
+    spool_expire(a->spool, now.steady);
     link_tick(a->link, now.mono, now.wall);
     go_on_with_symbols(a);
     if (a->stopping) {
@@ -273,7 +279,7 @@ static enum status open_parts(struct agent *a, const struct agent_config *config
         .wake_arg = a,
         .handler = {fill_hello, fill_heartbeat, on_welcomed, on_plan, on_symbols_wanted, a}};
     struct runner_options runner = {.source = a->source, .report = say_report, .arg = a};
-    enum status st = spool_open(&spool, clock_wall(), &a->spool);
+    enum status st = spool_open(&spool, a->start_wall, &a->spool);
 
     if (st != ST_OK) {
         (void)snprintf(why, AGENT_WHY_MAX, "the spool %.200s: %s", config->spool, status_text(st));
@@ -302,6 +308,8 @@ enum status agent_new(const struct agent_config *config, struct source *source, 
         return ST_NOMEM;
     }
     a->source = source;
+    a->start = clock_mono();
+    a->start_wall = clock_wall();
     st = identity_read(config, &a->identity, why);
     if (st != ST_OK)
         goto out;

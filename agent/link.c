@@ -31,7 +31,8 @@ struct link {
     uint32_t under_way_count;
     bool taken; /* some chunk was acknowledged on this connection */
     bool put_off; /* the last one ended with chunks under way, none taken; or it was replaced */
-    int64_t clock_offset_ns;
+    int64_t boot_ns; /* the coordinator's time when our monotonic clock stood at zero */
+    bool knows_time; /* it has told */
     bool complained; /* one log line for each loss of the coordinator */
     struct link_counters counters;
 };
@@ -143,7 +144,7 @@ static void say_heartbeat(struct link *l)
     m.heartbeat.spool_bytes = spool.bytes;
     m.heartbeat.spool_dropped_chunks = spool.dropped_chunks;
     m.heartbeat.spool_dropped_samples = spool.dropped_samples;
-    m.heartbeat.clock_offset_ns = l->clock_offset_ns;
+    m.heartbeat.clock_offset_ns = link_clock_offset_ns(l, l->now, l->wall);
     link_send(l, &m);
     l->next_heartbeat = mono_after(l->now, l->heartbeat_ns);
 }
@@ -211,7 +212,8 @@ static void note_clock(struct link *l, struct wall theirs, struct mono asked)
 {
     uint64_t round_trip_ns = mono_since(l->now, asked);
 
-    l->clock_offset_ns = (int64_t)(theirs.ns + round_trip_ns / 2 - l->wall.ns);
+    l->boot_ns = (int64_t)(theirs.ns + round_trip_ns / 2 - l->now.ns);
+    l->knows_time = true;
 }
 
 static void take_welcome(struct link *l, const struct welcome *w)
@@ -424,9 +426,9 @@ size_t link_queued_bytes(const struct link *l)
     return l->channel == NULL ? 0 : channel_queued_bytes(l->channel);
 }
 
-int64_t link_clock_offset_ns(const struct link *l)
+int64_t link_clock_offset_ns(const struct link *l, struct mono now, struct wall wall)
 {
-    return l->clock_offset_ns;
+    return l->knows_time ? (int64_t)((uint64_t)l->boot_ns + now.ns - wall.ns) : 0;
 }
 
 struct link_counters link_read_counters(const struct link *l)

@@ -61,8 +61,10 @@ bool link_has_unsent(const struct link *l); /* chunks wait for the window or an 
 size_t link_queued_bytes(const struct link *l);
 /* Dropped silently when the link is not up: `welcomed` is where they are said again. */
 void link_send(struct link *l, const struct message *m);
-int64_t
-link_clock_offset_ns(const struct link *l); /* add to our wall clock for the coordinator's */
+/* Add to our wall clock, which showed `wall` at `now`, for the coordinator's. What is kept is the
+ * coordinator's time against our monotonic clock, so that a step of our wall clock is in the answer
+ * at once. 0 before the first welcome. */
+int64_t link_clock_offset_ns(const struct link *l, struct mono now, struct wall wall);
 struct link_counters link_read_counters(const struct link *l);
 
 #endif

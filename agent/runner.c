@@ -153,7 +153,7 @@ static void cut(struct runner *r, struct track *t, const struct moment *now, str
     if (st == ST_NOT_FOUND)
         return;
     if (st == ST_OK) {
-        st = spool_add(r->options.spool, blob_slice(&chunk), samples, now->wall, &number);
+        st = spool_add(r->options.spool, blob_slice(&chunk), samples, now->steady, &number);
         blob_deinit(&chunk);
     }
     (void)id128_format(profiler_id(t->profiler), id);

@@ -29,6 +29,7 @@ struct runner_options {
 struct moment { /* what the owner knows of now */
     struct mono mono;
     struct wall wall;
+    struct wall steady; /* the wall clock of the agent's start and the time since: it never steps */
     int64_t clock_offset_ns;
     uint64_t bytes_sent; /* by the link, since the agent's start */
 };

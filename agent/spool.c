@@ -30,6 +30,7 @@ struct spool {
     uint64_t bytes_max, age_max_ns;
     struct entry *entries; /* the live ones are [first, first + counters.chunks), by number */
     size_t first, capacity;
+    size_t bare; /* entries without samples */
     uint64_t last_number, last_serial;
     struct spool_counters counters;
 };
@@ -67,6 +68,12 @@ static enum status reserve_entry(struct spool *s)
     return ST_OK;
 }
 
+/* Holds no samples, only their ledger: it is small, and kept beside the bound on bytes. */
+static bool is_bare(const struct spool_file *file, uint64_t bytes)
+{
+    return file->samples == 0 && bytes <= BLOCK_BYTES;
+}
+
 /* After a reserve. */
 static uint64_t append(struct spool *s, const struct spool_file *file, uint64_t bytes,
                        struct wall now)
@@ -79,6 +86,7 @@ static uint64_t append(struct spool *s, const struct spool_file *file, uint64_t 
 
     live(s)[s->counters.chunks++] = e;
     s->counters.bytes += e.bytes;
+    s->bare += is_bare(file, e.bytes);
     return e.number;
 }
 
@@ -88,6 +96,7 @@ static void remove_at(struct spool *s, size_t at)
 
     spool_file_remove(s->directory, &e->file, true);
     s->counters.bytes -= e->bytes;
+    s->bare -= is_bare(&e->file, e->bytes);
     s->counters.chunks--;
     if (at == 0)
         s->first++;
@@ -107,11 +116,62 @@ static void drop_at(struct spool *s, size_t at)
     remove_at(s, at);
 }
 
+/* The oldest entry that is bare, or is not; the count of chunks when there is none. */
+static size_t oldest(const struct spool *s, bool bare)
+{
+    size_t at = 0;
+
+    while (at < s->counters.chunks && is_bare(&live(s)[at].file, live(s)[at].bytes) != bare)
+        at++;
+    return at;
+}
+
+static enum status write_epitaph(const struct spool *s, struct slice chunk, struct spool_file *file)
+{
+    struct blob epitaph;
+    enum status st = chunk_epitaph(chunk, &epitaph);
+
+    if (st != ST_OK)
+        return st;
+    file->samples = 0;
+    file->checksum = spool_file_checksum(blob_slice(&epitaph));
+    st = spool_file_write(s->directory, file, blob_slice(&epitaph));
+    blob_deinit(&epitaph);
+    return st;
+}
+
+/* Puts the ledger of a chunk in its place. The chunk goes first: the disk may be full. */
+static void bury_at(struct spool *s, size_t at)
+{
+    struct entry *e = live(s) + at;
+    struct spool_file file = e->file;
+    struct blob chunk = {0};
+    enum status st = spool_file_read(s->directory, &e->file, &chunk);
+
+    count_drop(s, e->file.samples);
+    if (st == ST_OK) {
+        spool_file_remove(s->directory, &e->file, true);
+        st = write_epitaph(s, blob_slice(&chunk), &file);
+    }
+    blob_deinit(&chunk);
+    if (st != ST_OK) {
+        remove_at(s, at);
+        return;
+    }
+    s->counters.bytes -= e->bytes - BLOCK_BYTES;
+    e->bytes = BLOCK_BYTES;
+    e->file = file;
+    s->bare++;
+}
+
 /* The oldest go until `bytes` more would fit. */
 static void make_room(struct spool *s, uint64_t bytes)
 {
-    while (s->counters.chunks > 0 && s->counters.bytes + bytes > s->bytes_max)
-        drop_at(s, 0);
+    while (s->counters.bytes - s->bare * BLOCK_BYTES + bytes > s->bytes_max &&
+           s->bare < s->counters.chunks)
+        bury_at(s, oldest(s, false));
+    while (s->bare > SPOOL_BARE_MAX)
+        drop_at(s, oldest(s, true));
 }
 
 /* ---- opening ---- */
@@ -254,6 +314,10 @@ enum status spool_add(struct spool *s, struct slice chunk, uint32_t samples, str
 
     if (st != ST_OK) {
         count_drop(s, samples);
+        if (reserve_entry(s) == ST_OK && write_epitaph(s, chunk, &file) == ST_OK) {
+            s->last_serial = file.serial;
+            (void)append(s, &file, BLOCK_BYTES, now);
+        }
         return st;
     }
     s->last_serial = file.serial;
@@ -301,9 +365,13 @@ void spool_acknowledge(struct spool *s, uint64_t number)
 
 void spool_expire(struct spool *s, struct wall now)
 {
-    while (s->counters.chunks > 0 && live(s)->since.ns <= now.ns &&
-           now.ns - live(s)->since.ns > s->age_max_ns)
-        drop_at(s, 0);
+    size_t at = oldest(s, false);
+
+    while (at < s->counters.chunks && live(s)[at].since.ns <= now.ns &&
+           now.ns - live(s)[at].since.ns > s->age_max_ns) {
+        bury_at(s, at);
+        at = oldest(s, false);
+    }
 }
 
 struct spool_counters spool_read_counters(const struct spool *s)

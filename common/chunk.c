@@ -36,6 +36,19 @@ double chunk_sample_weight(const struct chunk_info *info)
     return weight * (delivered + (double)ledger_lost(&info->ledger)) / delivered;
 }
 
+enum status chunk_epitaph(struct slice bytes, struct blob *out)
+{
+    struct chunk c = {0};
+    enum status st = chunk_decode_info(bytes, &c.info);
+
+    if (st != ST_OK)
+        return st;
+    c.info.ledger.lost[LOSS_SPOOL] += c.info.ledger.delivered; /* the balance says that it fits */
+    c.info.ledger.delivered = 0;
+    c.info.walks = (struct walks){0};
+    return chunk_encode(&c, CHUNK_WIRE, out);
+}
+
 void chunk_deinit(struct chunk *c)
 {
     free(c->dictionary.strings);

@@ -172,6 +172,10 @@ enum status chunk_decode(struct slice bytes, enum chunk_form form, struct chunk 
 /* Only the info, for those who need no samples; as strict about it as chunk_decode. */
 enum status chunk_decode_info(struct slice bytes, struct chunk_info *out);
 
+/* What is left to tell of a chunk whose samples cannot be kept: the same window and sequence, the
+ * samples lost by LOSS_SPOOL. ST_INVALID...: not a chunk; ST_NOMEM. `out` owns its bytes. */
+enum status chunk_epitaph(struct slice bytes, struct blob *out);
+
 void chunk_deinit(struct chunk *c); /* frees what chunk_decode or a builder allocated */
 
 #endif

@@ -192,8 +192,9 @@ static void print_ledger(struct cli *c, const struct options *o, const struct js
     print_walks(c, total);
     fputs(
         "Samples, of whole chunks: expected = delivered + idle + skipped + lost. Idle is what the "
-        "clocks ran beyond the samples seen: not every idle CPU gives samples to count. Uncovered: "
-        "wanted time without a chunk. Root: user stacks walked to their outermost frame. \"...\": "
+        "clocks ran beyond\nthe samples seen: not every idle CPU gives samples to count. "
+        "Uncovered: "
+        "wanted time without a chunk. Root: user\nstacks walked to their outermost frame. \"...\": "
         "more may come.\n",
         c->out);
 }

@@ -104,7 +104,7 @@ static enum status finish_line(struct store_view *v, const struct reporter *r, u
     if (l->host == NULL)
         return ST_NOMEM;
     l->missing_chunks = count_missing(&r->scope, &p->record, l, &r->sequences[i]);
-    l->uncovered_ns = spans_length(&p->wanted) - spans_common(&p->wanted, &p->covered);
+    l->uncovered_ns = spans_length(&p->wanted) - spans_common(&p->wanted, &p->told);
     if (l->period_ns > 0)
         l->uncovered_samples =
             (uint64_t)((double)l->uncovered_ns / (double)l->period_ns * r->cpus[i]);

@@ -34,6 +34,7 @@ static void deinit_profiler(struct scope_profiler *p)
     profiler_record_deinit(&p->record);
     spans_deinit(&p->accepted);
     spans_deinit(&p->wanted);
+    spans_deinit(&p->told);
     spans_deinit(&p->covered);
 }
 
@@ -211,7 +212,12 @@ static enum status visit_row(void *arg, const struct ledger_row *row)
 {
     struct scope_profiler *p = scope_find(arg, row->profiler);
 
-    return p == NULL ? ST_OK : spans_add(&p->covered, row->start.ns, row->end.ns);
+    enum status st = p == NULL ? ST_OK : spans_add(&p->told, row->start.ns, row->end.ns);
+
+    /* No sample is left to stand for what was lost. */
+    if (p == NULL || st != ST_OK || (row->ledger.delivered == 0 && ledger_lost(&row->ledger) > 0))
+        return st;
+    return spans_add(&p->covered, row->start.ns, row->end.ns);
 }
 
 /* Keeps of `s` what `mask` has. */
@@ -235,10 +241,10 @@ static enum status cut_wanted(struct scope *s)
     enum status st = ST_OK;
 
     for (uint32_t i = 0; i < s->profiler_count; i++) {
-        const struct spans *covered = &s->profilers[i].covered;
+        const struct spans *told = &s->profilers[i].told;
 
-        if (covered->count > 0 && covered->items[covered->count - 1].to > life.to)
-            life.to = covered->items[covered->count - 1].to;
+        if (told->count > 0 && told->items[told->count - 1].to > life.to)
+            life.to = told->items[told->count - 1].to;
     }
     for (uint32_t i = 0; i < s->profiler_count && st == ST_OK; i++)
         st = keep(&s->profilers[i].wanted, &mask);
@@ -254,8 +260,11 @@ static enum status cover(struct scope *s, struct store_view *v)
 
         spans_merge(&p->accepted);
         spans_merge(&p->wanted);
+        spans_merge(&p->told);
         spans_merge(&p->covered);
-        st = keep(&p->covered, &p->accepted);
+        st = keep(&p->told, &p->accepted);
+        if (st == ST_OK)
+            st = keep(&p->covered, &p->accepted);
     }
     return st;
 }

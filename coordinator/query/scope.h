@@ -16,7 +16,8 @@ struct scope_profiler {
     bool matches; /* the host's own labels; where not, labels of its processes still may */
     struct spans accepted; /* samples in it belong to the window */
     struct spans wanted; /* samples should be there: of the accepted, what the profiler lived */
-    struct spans covered; /* of the accepted, what its chunks cover */
+    struct spans told; /* of the accepted, what its chunks tell of */
+    struct spans covered; /* of that, what their samples stand for: not where all were lost */
 };
 
 struct scope {

@@ -67,7 +67,12 @@ static void on_wanted(void *arg, const struct symbols_wanted *s)
 
 struct wall world_wall(void)
 {
-    return (struct wall){world.now.ns + WALL_SKEW_NS};
+    return (struct wall){world.now.ns + WALL_SKEW_NS + (uint64_t)world.wall_step_ns};
+}
+
+int64_t world_clock_offset_ns(void)
+{
+    return link_clock_offset_ns(world.link, world.now, world_wall());
 }
 
 void world_tick(void)

@@ -17,6 +17,7 @@ struct world {
     struct link *link;
     int wake_fd;
     struct mono now; /* held */
+    int64_t wall_step_ns; /* somebody has set the wall clock by that much */
     uint32_t welcomed, plans, wanted;
     uint64_t plan_revision;
 };
@@ -28,6 +29,7 @@ int world_make(void **state); /* nothing is dialed yet */
 int world_drop(void **state);
 
 struct wall world_wall(void);
+int64_t world_clock_offset_ns(void); /* of the link, now */
 void world_tick(void);
 void world_pass(uint64_t ns); /* and a tick */
 /* Lets both ends work off what has come; the second until `done`, or the test fails after 20 s. */

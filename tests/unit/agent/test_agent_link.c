@@ -125,12 +125,34 @@ static void a_welcome_tells_the_coordinators_clock(void **state)
     world.now.ns += 2 * NS_PER_MS; /* the round trip */
     far_end_welcome(&world.far, 4, (struct wall){world_wall().ns + 5 * NS_PER_S - NS_PER_MS});
     world_pump(world_is_up);
-    assert_int_equal(link_clock_offset_ns(world.link), 5 * (int64_t)NS_PER_S);
+    assert_int_equal(world_clock_offset_ns(), 5 * (int64_t)NS_PER_S);
 }
 
 static bool offset_is_negative(void)
 {
-    return link_clock_offset_ns(world.link) < 0;
+    return world_clock_offset_ns() < 0;
+}
+
+/* The coordinator's clock stays what it was: ten seconds must not pass until chunks say so. */
+static void a_step_of_our_wall_clock_is_in_the_offset_at_once(void **state)
+{
+    (void)state;
+    world_connect(4);
+    assert_int_equal(world_clock_offset_ns(), 0);
+    world.wall_step_ns = 3600 * (int64_t)NS_PER_S;
+    assert_int_equal(world_clock_offset_ns(), -3600 * (int64_t)NS_PER_S);
+    world.now.ns += NS_PER_S;
+    assert_int_equal(world_clock_offset_ns(), -3600 * (int64_t)NS_PER_S);
+    world.wall_step_ns = -5;
+    assert_int_equal(world_clock_offset_ns(), 5);
+}
+
+static void before_the_first_welcome_no_offset_is_known(void **state)
+{
+    (void)state;
+    world_greet(1);
+    world.wall_step_ns = 77;
+    assert_int_equal(world_clock_offset_ns(), 0);
 }
 
 static void the_answer_to_a_heartbeat_is_taken_for_the_middle_of_its_round_trip(void **state)
@@ -144,7 +166,7 @@ static void the_answer_to_a_heartbeat_is_taken_for_the_middle_of_its_round_trip(
     reply.heartbeat_reply.now.ns = world_wall().ns - 3 * NS_PER_S;
     far_end_say(&world.far, &reply);
     world_pump(offset_is_negative);
-    assert_int_equal(link_clock_offset_ns(world.link), -3 * (int64_t)NS_PER_S);
+    assert_int_equal(world_clock_offset_ns(), -3 * (int64_t)NS_PER_S);
 }
 
 /* ---- chunks ---- */
@@ -305,6 +327,8 @@ int main(void)
         WITH_WORLD(without_a_welcome_in_time_it_hangs_up_and_tries_again),
         WITH_WORLD(heartbeats_come_at_the_rate_of_the_welcome),
         WITH_WORLD(a_welcome_tells_the_coordinators_clock),
+        WITH_WORLD(a_step_of_our_wall_clock_is_in_the_offset_at_once),
+        WITH_WORLD(before_the_first_welcome_no_offset_is_known),
         WITH_WORLD(the_answer_to_a_heartbeat_is_taken_for_the_middle_of_its_round_trip),
         WITH_WORLD(no_more_chunks_are_under_way_than_the_window_allows),
         WITH_WORLD(a_window_of_none_stops_it),

@@ -13,7 +13,7 @@
 
 static bool offset_is_negative(void)
 {
-    return link_clock_offset_ns(world.link) < 0;
+    return world_clock_offset_ns() < 0;
 }
 
 /* ---- silence and back-off ---- */

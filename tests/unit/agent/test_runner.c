@@ -44,8 +44,11 @@ static struct wall wall(void)
 
 static struct moment moment(void)
 {
-    return (struct moment){
-        .mono = source.now, .wall = wall(), .clock_offset_ns = -7, .bytes_sent = 100};
+    return (struct moment){.mono = source.now,
+                           .wall = wall(),
+                           .steady = wall(),
+                           .clock_offset_ns = -7,
+                           .bytes_sent = 100};
 }
 
 static void open_spool(uint64_t bytes_max)

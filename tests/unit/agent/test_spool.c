@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "common/chunk.h"
+#include "tests/support/chunk_maker.h"
 #include "tests/unit/agent/spool_place.h"
 
 /* ---- one life ---- */
@@ -98,6 +100,98 @@ static void what_is_too_old_goes(void **state)
     expect_next(s, 0, "young");
     spool_expire(s, (struct wall){0}); /* a clock that was set back makes nothing old */
     assert_int_equal(spool_read_counters(s).chunks, 1);
+    spool_close(s);
+}
+
+/* ---- epitaphs ---- */
+
+static struct blob chunk_of(uint64_t sequence, uint32_t samples)
+{
+    struct rng rng = rng_from(sequence);
+    struct chunk_shape shape = {.frames = 1, .depth = 1, .samples = samples};
+    struct chunk c;
+    struct blob packed = {0};
+
+    if (samples > 0)
+        shape = (struct chunk_shape){.binaries = 3,
+                                     .frames = 2000,
+                                     .stacks = 500,
+                                     .depth = 30,
+                                     .processes = 5,
+                                     .threads = 9,
+                                     .samples = samples};
+    c = chunk_make(shape, &rng);
+    c.info.sequence = sequence;
+    assert_int_equal(chunk_encode(&c, CHUNK_WIRE, &packed), ST_OK);
+    chunk_deinit(&c);
+    return packed;
+}
+
+static uint64_t add_chunk(struct spool *s, uint64_t sequence, uint32_t samples, enum status want)
+{
+    struct blob packed = chunk_of(sequence, samples);
+    uint64_t number = 0, bytes = (packed.length + BLOCK - 1) / BLOCK * BLOCK;
+
+    assert_int_equal(spool_add(s, blob_slice(&packed), samples, now, &number), want);
+    blob_deinit(&packed);
+    return bytes;
+}
+
+/* The sum of what the chunks in the spool tell, and that sequences have no gap. */
+static struct ledger ledger_of_all(struct spool *s)
+{
+    struct ledger sum = {0};
+    struct chunk_info info;
+    struct blob b;
+
+    for (uint64_t number = 0, sequence = 1; spool_next(s, number, &number, &b) == ST_OK;
+         sequence++) {
+        assert_int_equal(chunk_decode_info(blob_slice(&b), &info), ST_OK);
+        assert_int_equal(info.sequence, sequence);
+        ledger_add(&sum, &info.ledger);
+        blob_deinit(&b);
+    }
+    return sum;
+}
+
+static void what_has_to_go_leaves_its_ledger_in_its_place(void **state)
+{
+    struct blob one = chunk_of(1, 1000);
+    struct spool *s = open_bounded(*state, 2 * (one.length + BLOCK), now);
+    struct ledger sum;
+
+    blob_deinit(&one);
+    for (uint64_t sequence = 1; sequence <= 6; sequence++)
+        (void)add_chunk(s, sequence, 1000, ST_OK);
+    sum = ledger_of_all(s);
+    assert_int_equal(spool_read_counters(s).chunks, 6);
+    assert_true(sum.lost[LOSS_SPOOL] >= 3000);
+    assert_int_equal(sum.lost[LOSS_SPOOL], spool_read_counters(s).dropped_samples);
+    assert_int_equal(sum.delivered + sum.lost[LOSS_SPOOL], 6000);
+    spool_close(s);
+
+    s = open_bounded(*state, BLOCK, now); /* no chunk fits any more */
+    sum = ledger_of_all(s);
+    assert_int_equal(sum.lost[LOSS_SPOOL], 6000);
+    (void)add_chunk(s, 7, 1000, ST_NO_SPACE); /* not even for a moment */
+    sum = ledger_of_all(s);
+    assert_int_equal(sum.lost[LOSS_SPOOL], 7000);
+    spool_expire(s, later(100000));
+    assert_int_equal(spool_read_counters(s).chunks, 7);
+    spool_acknowledge(s, UINT64_MAX);
+    assert_int_equal(files_in(*state), 0);
+    spool_close(s);
+}
+
+static void ledgers_without_samples_are_bounded_too(void **state)
+{
+    struct spool *s = open_bounded(*state, BLOCK, now);
+
+    for (uint64_t sequence = 1; sequence <= SPOOL_BARE_MAX + 2; sequence++)
+        (void)add_chunk(s, sequence, 0, ST_OK);
+    assert_true(spool_read_counters(s).chunks <= SPOOL_BARE_MAX + 1);
+    assert_true(spool_read_counters(s).dropped_chunks >= 1);
+    assert_int_equal(spool_read_counters(s).dropped_samples, 0);
     spool_close(s);
 }
 
@@ -221,6 +315,8 @@ int main(void)
         TEST(over_the_bound_the_oldest_goes_first),
         TEST(a_chunk_over_the_bound_drops_itself_and_no_other),
         TEST(what_is_too_old_goes),
+        TEST(what_has_to_go_leaves_its_ledger_in_its_place),
+        TEST(ledgers_without_samples_are_bounded_too),
         TEST(a_restart_takes_up_what_was_left_before_anything_new),
         TEST(bounds_hold_for_what_was_left),
         TEST(a_time_to_come_ages_from_when_it_was_taken_up),

@@ -220,6 +220,30 @@ static void a_chunk_without_samples_survives(void **state)
     chunk_deinit(&c);
 }
 
+static void an_epitaph_tells_what_was_lost_and_when(void **state)
+{
+    struct chunk c = golden_chunk(), left = {0};
+    struct blob packed = encode(&c, CHUNK_WIRE), epitaph = {0};
+
+    (void)state;
+    assert_int_equal(chunk_epitaph(blob_slice(&packed), &epitaph), ST_OK);
+    assert_int_equal(chunk_decode(blob_slice(&epitaph), CHUNK_WIRE, &left, NULL), ST_OK);
+    assert_int_equal(left.info.sequence, c.info.sequence);
+    assert_int_equal(left.info.start.ns, c.info.start.ns);
+    assert_int_equal(left.info.end.ns, c.info.end.ns);
+    assert_true(left.info.final);
+    assert_int_equal(left.info.ledger.expected, c.info.ledger.expected);
+    assert_int_equal(left.info.ledger.delivered, 0);
+    assert_int_equal(left.info.ledger.lost[LOSS_SPOOL], c.info.ledger.delivered);
+    assert_int_equal(left.samples.sample_count, 0);
+    assert_int_equal(chunk_epitaph((struct slice){(const uint8_t *)"no chunk", 8}, &epitaph),
+                     ST_INVALID);
+    chunk_deinit(&left);
+    blob_deinit(&epitaph);
+    blob_deinit(&packed);
+    chunk_deinit(&c);
+}
+
 static void stored_indexes_are_the_stores_business(void **state)
 {
     struct chunk c = golden_chunk();
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(the_window_is_told_in_the_coordinators_clock),
         cmocka_unit_test(chunks_of_any_shape_survive_in_both_forms),
         cmocka_unit_test(a_chunk_without_samples_survives),
+        cmocka_unit_test(an_epitaph_tells_what_was_lost_and_when),
         cmocka_unit_test(stored_indexes_are_the_stores_business),
         cmocka_unit_test(labels_lie_process_by_process),
         cmocka_unit_test(a_stack_ends_at_its_depth_limit),

@@ -359,7 +359,7 @@ static void set_info(struct builder *b)
 {
     const struct history_chunk *in = b->in;
     struct chunk_info *info = &b->chunk.info;
-    uint64_t window_ns = at(in->to).ns - at(in->from).ns;
+    uint64_t window_ns = at(in->to).ns - at(in->from).ns, seen;
 
     *info = (struct chunk_info){.profiler = in->profiler,
                                 .sequence = in->sequence,
@@ -377,10 +377,12 @@ static void set_info(struct builder *b)
     for (uint32_t i = 0; i < in->group_count; i++)
         info->ledger.delivered += in->groups[i].count;
     info->ledger.lost[LOSS_RING] = in->lost;
+    info->ledger.lost[LOSS_SPOOL] = in->lost_in_spool;
     info->ledger.expected = 4 * window_ns / info->period_ns;
-    if (info->ledger.expected < info->ledger.delivered + in->lost)
-        info->ledger.expected = info->ledger.delivered + in->lost;
-    info->ledger.idle = info->ledger.expected - info->ledger.delivered - in->lost;
+    seen = info->ledger.delivered + ledger_lost(&info->ledger);
+    if (info->ledger.expected < seen)
+        info->ledger.expected = seen;
+    info->ledger.idle = info->ledger.expected - seen;
 }
 
 static enum status store_chunk(struct store_txn *t, void *arg)

@@ -66,6 +66,7 @@ struct history_chunk {
     double from, to;
     uint32_t hz; /* 0: 100 */
     uint64_t lost; /* RING */
+    uint64_t lost_in_spool;
     struct walks walks;
     double inclusion; /* 0: 1 */
     int64_t clock_offset_ns;

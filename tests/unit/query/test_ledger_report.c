@@ -194,6 +194,35 @@ static void lines_are_by_host_and_only_of_those_selected(void **state)
     selector_free(s);
 }
 
+/* The loss is counted once: by its cause, not as a gap too. Of that time no sample is left, so the
+ * rates of an answer go by the rest. */
+static void a_chunk_that_the_spool_gave_up_is_told_and_not_covered(void **state)
+{
+    struct history *h = *state;
+    struct history_chunk c = {
+        .profiler = history_profiler(h, "a", NULL, 0, -1), .sequence = 1, .from = 0, .to = 30};
+    struct ledger_report r;
+    struct profile p;
+
+    CHUNK(h, c, {.leaf = STACK(h, "main", "work"), .count = 3000});
+    c.sequence = 2, c.from = 30, c.to = 60;
+    c.lost_in_spool = 3000;
+    history_chunk(h, &c);
+
+    r = report_of_a_minute(h);
+    assert_int_equal(r.missing_chunks, 0);
+    assert_int_equal(r.uncovered_samples, 0);
+    assert_int_equal(r.total.delivered, 3000);
+    assert_int_equal(r.total.lost[LOSS_SPOOL], 3000);
+    ledger_report_deinit(&r);
+
+    p = history_collect(h, 0, 60, NULL);
+    assert_true(p.coverage.covered_share == 0.5);
+    assert_true(p.window_ns == 30.0 * NS_PER_S);
+    assert_true(p.weight_ns == 3000 * 1e7);
+    profile_deinit(&p);
+}
+
 static void ends_of_walks_add_up_over_chunks_and_hosts(void **state)
 {
     struct history *h = *state;
@@ -245,6 +274,7 @@ int main(void)
         CLAIM(a_window_within_sees_the_final_chunk_past_it),
         CLAIM(a_session_asks_for_its_intervals_only),
         CLAIM(lines_are_by_host_and_only_of_those_selected),
+        CLAIM(a_chunk_that_the_spool_gave_up_is_told_and_not_covered),
         CLAIM(ends_of_walks_add_up_over_chunks_and_hosts),
         CLAIM(an_unknown_session_is_named),
     };
