@@ -1,5 +1,6 @@
 /* fleetprof-agent - the agent's command line. */
 #include <argp.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +10,12 @@
 #include "common/log.h"
 
 #define CONFIG_PATH "/etc/fleetprof/fleetprof-agent.yaml"
+
+enum {
+    /* Larger blocks go back to the kernel when they are freed: packing symbols takes megabytes
+     * once, and glibc would raise the threshold of itself and keep them. */
+    MMAP_THRESHOLD = 256 << 10,
+};
 
 enum { EXIT_USAGE = 2, LABELS_GIVEN_MAX = 64, OPTION_SCOPE = 256 };
 
@@ -150,6 +157,7 @@ int main(int argc, char **argv)
     enum status st;
     int code;
 
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     argp_err_exit_status = EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (arguments.log_level != NULL && !log_parse_level(arguments.log_level, &level)) {

@@ -28,6 +28,16 @@ static uint32_t pid_namespace(void)
     return (uint32_t)ns.st_ino;
 }
 
+static uint32_t default_ring_bytes(void)
+{
+    uint64_t wanted = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * SAMPLER_RING_BYTES_PER_CPU;
+    uint32_t bytes = SAMPLER_RING_BYTES_MIN;
+
+    while (bytes < wanted && bytes < SAMPLER_RING_BYTES_MAX)
+        bytes *= 2;
+    return bytes;
+}
+
 static enum status check_ring(uint32_t bytes, char why[SAMPLER_WHY_MAX])
 {
     uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -48,7 +58,7 @@ enum status sampler_open(const struct sampler_options *options, struct sampler *
                          char why[SAMPLER_WHY_MAX])
 {
     const struct loader_options loader = {
-        .ring_bytes = options->ring_bytes != 0 ? options->ring_bytes : SAMPLER_RING_BYTES_DEFAULT,
+        .ring_bytes = options->ring_bytes != 0 ? options->ring_bytes : default_ring_bytes(),
         .pid_namespace = pid_namespace(),
         .walk = options->walk,
     };

@@ -15,8 +15,10 @@
 
 enum {
     SAMPLER_WHY_MAX = 512,
-    SAMPLER_RING_BYTES_DEFAULT = 8
-                                 << 20, /* 27,000 records of 300 B: 4 s of 64 busy CPUs at 99 Hz */
+    /* By default, for each CPU that there may be: 2000 records of 500 B, 20 s of a busy CPU at 99
+     * Hz and 0.4 s at 5000 Hz. It is mapped twice, so it counts twice in the resident size. */
+    SAMPLER_RING_BYTES_PER_CPU = 1 << 20,
+    SAMPLER_RING_BYTES_MIN = 2 << 20, /* of the default */
     SAMPLER_RING_BYTES_MAX = 1 << 30,
     SAMPLER_PERIOD_NS_MIN = 10 * 1000, /* the kernel would silently clamp to it */
 };
