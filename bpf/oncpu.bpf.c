@@ -20,8 +20,11 @@
     (sizeof(struct abi_sample) + 2 * FRAMES_BYTES + sizeof(struct abi_raw_stack) + \
      ABI_RAW_STACK_MAX)
 
-/* Copies take 1 to 4 us each: at most 0.4 % of a CPU. */
+/* Copies take 1 to 4 us each: at most 0.4 % of a CPU. A known process may come to code that its
+ * ranges lack because it has just been mapped, or at every sample because its code keeps no frame
+ * pointers: enough copies for the tenth of a second until the agent has seen the mapping. */
 #define COPIES_PER_SECOND 1000
+#define UNMAPPED_COPIES_PER_SECOND 10
 #define NS_PER_SECOND 1000000000ull
 
 struct scratch {
@@ -118,18 +121,23 @@ static __always_inline struct unwound capture_user(struct bpf_perf_event_data *c
     return unwind_by_tables(w, pid, way);
 }
 
-/* No copy crowds out plain records: it wants half of the ring free. */
-static __always_inline int may_copy(struct scratch *scratch, __u64 now_ns)
+/* No copy crowds out plain records: what it leaves of the ring is at least half. */
+static __always_inline int may_copy(struct scratch *scratch, __u64 now_ns, enum walk_end end)
 {
     __u64 second = now_ns / NS_PER_SECOND;
+    __u32 limit = 0;
 
+    if (end == WALK_UNKNOWN)
+        limit = COPIES_PER_SECOND;
+    else if (end == WALK_UNMAPPED)
+        limit = UNMAPPED_COPIES_PER_SECOND;
     if (scratch->second != second) {
         scratch->second = second;
         scratch->copies = 0;
     }
-    if (scratch->copies >= COPIES_PER_SECOND)
+    if (scratch->copies >= limit)
         return 0;
-    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + RECORD_BYTES >
         bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2)
         return 0;
     scratch->copies++;
@@ -154,7 +162,8 @@ static __always_inline __u32 append_stack(struct abi_sample *s, __u32 offset,
     return sizeof(*raw) + bytes;
 }
 
-/* Fills in both stacks; the record's length in bytes. */
+/* Fills in both stacks; the record's length in bytes. An unknown process whose stack is not copied
+ * is walked over its frame pointers, better than not at all. */
 static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
                                             struct scratch *scratch, enum unwind_way way)
 {
@@ -163,10 +172,16 @@ static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
     struct unwound user = {0, WALK_NONE};
     long kernel = capture_kernel(ctx, s);
     __u32 kernel_frames = kernel > 0 ? kernel : 0;
+    int copy = 0;
     __u32 bytes;
 
     if (w && !(s->flags & ABI_KERNEL_THREAD))
         user = capture_user(ctx, w, s->pid, way);
+    if (w && way != UNWIND_PLAIN && unwind_tables_on) {
+        copy = may_copy(scratch, s->time_ns, user.end);
+        if (!copy && user.end == WALK_UNKNOWN)
+            user = unwind_plain_or(ctx, w, WALK_UNKNOWN);
+    }
     if (kernel < 0 || (user.frames == 0 && user.end != WALK_NONE))
         count(ABI_COUNTER_STACK_FAILED);
     if (kernel_frames > ABI_FRAMES_MAX) /* never; the verifier wants to see it */
@@ -179,10 +194,8 @@ static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
     s->user_frames = user.frames;
     s->end = user.end;
     bytes = sizeof(*s) + (kernel_frames + user.frames) * sizeof(__u64);
-    if (w && way != UNWIND_PLAIN && (user.end == WALK_UNKNOWN || user.end == WALK_UNMAPPED) &&
-        may_copy(scratch, s->time_ns)) {
+    if (w && copy)
         bytes += append_stack(s, bytes, w);
-    }
     return bytes;
 }
 

@@ -91,15 +91,20 @@ static int end_burner(void **state)
     return 0;
 }
 
-static struct sampler *open_sampler(enum sampler_walk walk)
+static struct sampler *open_with_ring(enum sampler_walk walk, uint32_t ring_bytes)
 {
-    struct sampler_options options = {.walk = walk};
+    struct sampler_options options = {.walk = walk, .ring_bytes = ring_bytes};
     char why[SAMPLER_WHY_MAX] = "";
     struct sampler *s = NULL;
 
     if (sampler_open(&options, &s, why) != ST_OK)
         fail_msg("sampler_open: %s", why);
     return s;
+}
+
+static struct sampler *open_sampler(enum sampler_walk walk)
+{
+    return open_with_ring(walk, 0);
 }
 
 /* Samples until the burner was seen `wanted` times. */
@@ -185,6 +190,20 @@ static void an_unknown_process_sends_its_stack(void **state)
     }
 }
 
+static void a_copy_that_would_crowd_the_ring_is_left_out(void **state)
+{
+    (void)state;
+    for (enum sampler_walk walk = SAMPLER_WALK_FAST; walk <= SAMPLER_WALK_COMPAT; walk++) {
+        struct sampler *s = open_with_ring(walk, 16 << 10); /* less than the largest record */
+        struct seen seen;
+
+        sampler_use_tables(s, true);
+        seen = sample(s, 20);
+        assert_int_equal(seen.copies, 0);
+        sampler_close(s);
+    }
+}
+
 static void a_known_process_is_walked(void **state)
 {
     (void)state;
@@ -251,6 +270,7 @@ int main(void)
         cmocka_unit_test(the_best_program_is_the_one_that_was_asked_for_and_says_what_is_left_out),
         cmocka_unit_test(before_there_are_tables_no_process_is_unknown),
         cmocka_unit_test(an_unknown_process_sends_its_stack),
+        cmocka_unit_test(a_copy_that_would_crowd_the_ring_is_left_out),
         cmocka_unit_test(a_known_process_is_walked),
         cmocka_unit_test(exec_and_exit_make_a_process_unknown_at_once),
     };
