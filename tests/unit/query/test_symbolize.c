@@ -188,6 +188,32 @@ static void a_name_that_explodes_is_left_as_it_is(void **state)
     assert_non_null(strstr(text, "p<p<p<int, int>, p<int, int> >, p<p<int, int>, p<int, int> > >"));
 }
 
+/* As long as a name may be, and nested as deep as that allows: no crash, and no time to speak of.
+ */
+static void long_hostile_names_do_no_harm(void **state)
+{
+    static const struct {
+        const char *start, *repeated;
+    } names[] = {
+        {"_Z", "N1a"},     {"_Z1f", "P"},        {"_Z1fI", "IS_E"},   {"_Z", "ZN"},
+        {"_Z1f", "DpT_"},  {"_Z", "L_Z"},        {"_RINvC1a1b", "T"}, {"_R", "NvNv"},
+        {"_RNvC1a", "B_"}, {"_Z1fI", "XszLi1E"},
+    };
+    char mangled[SYMTAB_NAME_MAX + 1], text[DEMANGLE_TEXT_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t length = strlen(names[i].start), step = strlen(names[i].repeated);
+
+        memcpy(mangled, names[i].start, length);
+        for (; length + step < sizeof(mangled); length += step)
+            memcpy(mangled + length, names[i].repeated, step);
+        mangled[length] = '\0';
+        if (demangle(mangled, text))
+            assert_in_range(strlen(text), 1, DEMANGLE_TEXT_MAX - 1);
+    }
+}
+
 /* ---- the cache ---- */
 
 static void equal_tables_are_decoded_once(void **state)
@@ -318,6 +344,7 @@ int main(void)
         CLAIM(control_characters_do_not_get_out),
         cmocka_unit_test(cpp_and_rust_names_are_readable),
         cmocka_unit_test(a_name_that_explodes_is_left_as_it_is),
+        cmocka_unit_test(long_hostile_names_do_no_harm),
         CLAIM(equal_tables_are_decoded_once),
         CLAIM(the_least_recently_used_table_goes_first),
         CLAIM(a_table_that_is_not_there_is_asked_for_again),
