@@ -12,6 +12,7 @@
 #include "agent/spool.h"
 #include "agent/symbol_sender.h"
 #include "common/log.h"
+#include "common/url.h"
 
 enum {
     TICK_MS = 100, /* the ring holds 4 s of a busy 64-CPU host at 99 Hz */
@@ -32,6 +33,7 @@ struct agent {
     struct wall start_wall; /* at `start` */
     struct mono farewell; /* deadline, once stopping */
     bool stopping;
+    bool insecure; /* the coordinator lies over a network */
     struct identity identity;
     struct source *source;
     struct spool *spool;
@@ -308,6 +310,7 @@ enum status agent_new(const struct agent_config *config, struct source *source, 
         return ST_NOMEM;
     }
     a->source = source;
+    a->insecure = url_is_remote(config->coordinator);
     a->start = clock_mono();
     a->start_wall = clock_wall();
     st = identity_read(config, &a->identity, why);
@@ -332,6 +335,9 @@ enum status agent_run(struct agent *a)
     (void)uv_signal_start(&a->signals[0], on_signal, SIGTERM);
     (void)uv_signal_start(&a->signals[1], on_signal, SIGINT);
     (void)uv_timer_start(&a->tick, on_tick, 0, TICK_MS);
+    if (a->insecure)
+        log_warn("event=insecure why=\"the coordinator lies over a network and there is no TLS: "
+                 "whoever is between can read and change what is sent\"");
     log_info("event=started host=%s incarnation=%016llx version=%s", a->identity.host,
              (unsigned long long)a->identity.incarnation, FLEETPROF_VERSION);
     (void)uv_run(&a->loop, UV_RUN_DEFAULT);

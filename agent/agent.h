@@ -4,6 +4,7 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 
 struct agent_config {
     char *coordinator; /* channel URL */
+    bool insecure_plain; /* it may lie over a network, without TLS */
     char *host; /* identity; NULL: the node name */
     char *spool; /* directory */
     uint64_t spool_bytes;

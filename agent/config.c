@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 #include "agent/identity.h"
 #include "agent/process/disclosure.h"
+#include "common/url.h"
 
 #define KEY(key_name, key_type, key_fallback, key_min, key_max, key_help)                         \
     {                                                                                             \
@@ -15,6 +16,8 @@
 const struct config_key agent_config_keys[] = {
     KEY(coordinator, CONFIG_STRING, "tcp://127.0.0.1:7100", 0, 0,
         "where the coordinator listens: tcp://ADDRESS:PORT or ipc://PATH"),
+    KEY(insecure_plain, CONFIG_BOOL, "false", 0, 0,
+        "connect to a coordinator over a network without TLS"),
     KEY(host, CONFIG_STRING, NULL, 0, 0, "the host's identity; its node name unless given"),
     KEY(spool, CONFIG_STRING, "/var/spool/fleetprof", 0, 0,
         "directory of the chunks that are not yet acknowledged"),
@@ -35,14 +38,22 @@ const struct config_key agent_config_keys[] = {
 };
 const size_t agent_config_key_count = sizeof(agent_config_keys) / sizeof(agent_config_keys[0]);
 
-static enum status check_url(const char *url, char why[CONFIG_WHY_MAX])
+static enum status check_url(const char *url, bool plain, char why[CONFIG_WHY_MAX])
 {
-    if (url != NULL && (strncmp(url, "tcp://", 6) == 0 || strncmp(url, "ipc://", 6) == 0))
-        return ST_OK;
-    (void)snprintf(why, CONFIG_WHY_MAX,
-                   "coordinator: '%.100s': accepted are tcp://ADDRESS:PORT and ipc://PATH",
-                   url != NULL ? url : "");
-    return ST_INVALID;
+    if (url == NULL || (strncmp(url, "tcp://", 6) != 0 && strncmp(url, "ipc://", 6) != 0)) {
+        (void)snprintf(why, CONFIG_WHY_MAX,
+                       "coordinator: '%.100s': accepted are tcp://ADDRESS:PORT and ipc://PATH",
+                       url != NULL ? url : "");
+        return ST_INVALID;
+    }
+    if (url_is_remote(url) && !plain) {
+        (void)snprintf(why, CONFIG_WHY_MAX,
+                       "coordinator: %.100s lies over a network, and this version has no TLS; "
+                       "accepted are ipc://PATH and tcp://127.0.0.1:PORT, or say insecure_plain",
+                       url);
+        return ST_INVALID;
+    }
+    return ST_OK;
 }
 
 enum status agent_config_check(const struct agent_config *config, char why[CONFIG_WHY_MAX])
@@ -50,7 +61,7 @@ enum status agent_config_check(const struct agent_config *config, char why[CONFI
     char reason[AGENT_WHY_MAX] = "";
     struct identity identity;
     const struct disclosure disclosure = {config->process_environment, config->process_arguments};
-    enum status st = check_url(config->coordinator, why);
+    enum status st = check_url(config->coordinator, config->insecure_plain, why);
 
     if (st == ST_OK)
         st = disclosure_check(&disclosure, why);

@@ -270,7 +270,7 @@ static void read_counters(struct source *base, enum event event, struct sample_c
     out->lost[LOSS_RING] = c.counts[ABI_COUNTER_RING_FULL];
     out->lost[LOSS_SCRATCH] = c.counts[ABI_COUNTER_SCRATCH_BUSY];
     out->lost[LOSS_KERNEL] = c.kernel_missed;
-    out->lost[LOSS_TABLE] = sequencer_read_counters(s->sequencer).samples_refused;
+    out->lost[LOSS_AGENT] = sequencer_read_counters(s->sequencer).samples_refused;
 }
 
 static void read_cost(struct source *base, struct agent_cost *cost)

@@ -1,6 +1,7 @@
 /* fleetprof-agent - the agent's command line. */
 #include <argp.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ enum {
     MMAP_THRESHOLD = 256 << 10,
 };
 
-enum { EXIT_USAGE = 2, LABELS_GIVEN_MAX = 64, OPTION_SCOPE = 256 };
+enum { EXIT_USAGE = 2, LABELS_GIVEN_MAX = 64, OPTION_SCOPE = 256, OPTION_PLAIN };
 
 const char *argp_program_version = "fleetprof-agent " FLEETPROF_VERSION;
 
@@ -25,6 +26,8 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "Configuration in YAML (" CONFIG_PATH " if it exists)", 0},
     {"coordinator", 'u', "URL", 0,
      "Where the coordinator listens, tcp://ADDRESS:PORT or ipc://PATH (tcp://127.0.0.1:7100)", 0},
+    {"insecure-plain", OPTION_PLAIN, NULL, 0,
+     "Connect to a coordinator over a network without TLS: whoever is between can read along", 0},
     {"host", 'n', "NAME", 0, "The host's identity (its node name)", 0},
     {"spool", 's', "DIR", 0, "Directory of the spool (/var/spool/fleetprof)", 0},
     {"scope-cgroup", OPTION_SCOPE, "DIR", 0,
@@ -38,6 +41,7 @@ struct arguments {
     const char *config, *coordinator, *host, *spool, *scope, *log_level;
     const char *labels[LABELS_GIVEN_MAX];
     unsigned label_count;
+    bool insecure_plain;
 };
 
 static error_t take_option(int key, char *text, struct argp_state *state)
@@ -56,6 +60,9 @@ static error_t take_option(int key, char *text, struct argp_state *state)
         return 0;
     case 's':
         a->spool = text;
+        return 0;
+    case OPTION_PLAIN:
+        a->insecure_plain = true;
         return 0;
     case OPTION_SCOPE:
         a->scope = text;
@@ -89,6 +96,8 @@ static enum status set_all(struct agent_config *config, const struct arguments *
 {
     enum status st = set(config, "coordinator", a->coordinator, why);
 
+    if (st == ST_OK)
+        st = set(config, "insecure_plain", a->insecure_plain ? "true" : NULL, why);
     if (st == ST_OK)
         st = set(config, "host", a->host, why);
     if (st == ST_OK)

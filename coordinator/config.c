@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/url.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/uploads.h"
 
@@ -27,29 +28,6 @@ const struct config_key coordinator_config_keys[] = {
 const size_t coordinator_config_key_count =
     sizeof(coordinator_config_keys) / sizeof(coordinator_config_keys[0]);
 
-static bool is_loopback(const char *host, size_t length)
-{
-    static const char *const names[] = {"localhost", "::1", "[::1]"};
-
-    if (length > 4 && strncmp(host, "127.", 4) == 0)
-        return strspn(host, "0123456789.") >= length;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strlen(names[i]) == length && strncmp(host, names[i], length) == 0)
-            return true;
-    return false;
-}
-
-bool coordinator_url_is_remote(const char *url)
-{
-    const char *host = url + strlen("tcp://");
-    const char *colon;
-
-    if (strncmp(url, "tcp://", 6) != 0)
-        return false;
-    colon = strrchr(host, ':');
-    return !is_loopback(host, colon != NULL ? (size_t)(colon - host) : strlen(host));
-}
-
 static enum status check_listen(const char *url, bool plain, char why[COORDINATOR_WHY_MAX])
 {
     if (strncmp(url, "ipc://", 6) != 0 && strncmp(url, "tcp://", 6) != 0) {
@@ -57,7 +35,7 @@ static enum status check_listen(const char *url, bool plain, char why[COORDINATO
                  "listen: %.200s: accepted are tcp://ADDRESS:PORT and ipc://PATH", url);
         return ST_INVALID;
     }
-    if (coordinator_url_is_remote(url) && !plain) {
+    if (url_is_remote(url) && !plain) {
         snprintf(why, COORDINATOR_WHY_MAX,
                  "listen: %.200s can be reached over a network, and this version has no TLS; "
                  "accepted are ipc://PATH and tcp://127.0.0.1:PORT, or say insecure_plain",
@@ -77,7 +55,7 @@ enum status coordinator_config_check(const struct coordinator_config *config,
     for (unsigned i = 0; i < config->listen.count; i++)
         if (check_listen(config->listen.items[i], config->insecure_plain, why) != ST_OK)
             return ST_INVALID;
-    if (config->http_port != 0 && !is_loopback(config->http_host, strlen(config->http_host))) {
+    if (config->http_port != 0 && !url_is_loopback(config->http_host, strlen(config->http_host))) {
         snprintf(why, COORDINATOR_WHY_MAX,
                  "http_host: %.200s is not a loopback address; the API has no TLS and no tokens in "
                  "this version",

@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/url.h"
 #include "coordinator/control/control.h"
 #include "coordinator/http/api.h"
 #include "coordinator/http/server.h"
@@ -358,7 +359,7 @@ static enum status open_links(struct coordinator *c, const struct coordinator_co
         const char *url = config->listen.items[i];
 
         st = link_server_listen(c->links, url, why);
-        if (st == ST_OK && coordinator_url_is_remote(url))
+        if (st == ST_OK && url_is_remote(url))
             log_warn("event=insecure url=%s why=\"agents connect without TLS: whoever can reach "
                      "this address can read and forge profiles\"",
                      url);

@@ -32,8 +32,6 @@ enum { COORDINATOR_WHY_MAX = 512 };
  * says otherwise. ST_INVALID: `why` names the key, its value and what would be right. */
 enum status coordinator_config_check(const struct coordinator_config *config,
                                      char why[COORDINATOR_WHY_MAX]);
-/* Whether a listener on `url` can be reached from another machine. */
-bool coordinator_url_is_remote(const char *url);
 
 struct coordinator; /* opaque */
 

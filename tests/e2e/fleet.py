@@ -204,7 +204,8 @@ class Fleet:
         return self.cli("status", check=False).returncode == 0
 
     def start_agent(self, host, *labels, options=()):
-        command = [AGENT, "--coordinator", f"tcp://{ADDRESS.format(1)}:7100", "--host", host,
+        command = [AGENT, "--coordinator", f"tcp://{ADDRESS.format(1)}:7100", "--insecure-plain",
+                   "--host", host,
                    "--spool", os.path.join(self.directory, f"spool-{host}"),
                    "--scope-cgroup", self.host_cgroup(host), *options]
         for label in labels:

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/url.h"
 #include "coordinator/coordinator.h"
 
 static void load(struct coordinator_config *c)
@@ -40,7 +41,7 @@ static void the_defaults_are_sound_and_stay_on_this_machine(void **state)
     (void)state;
     load(&c);
     assert_int_equal(coordinator_config_check(&c, why), ST_OK);
-    assert_false(coordinator_url_is_remote(COORDINATOR_LISTEN_DEFAULT));
+    assert_false(url_is_remote(COORDINATOR_LISTEN_DEFAULT));
     assert_string_equal(c.http_host, "127.0.0.1");
     assert_int_equal(c.http_port, 7180);
     assert_false(c.insecure_plain);
@@ -50,18 +51,18 @@ static void the_defaults_are_sound_and_stay_on_this_machine(void **state)
 static void only_loopback_and_sockets_of_this_machine_are_not_remote(void **state)
 {
     (void)state;
-    assert_false(coordinator_url_is_remote("ipc:///run/fleetprof/agents.sock"));
-    assert_false(coordinator_url_is_remote("tcp://127.0.0.1:7100"));
-    assert_false(coordinator_url_is_remote("tcp://127.1.2.3:0"));
-    assert_false(coordinator_url_is_remote("tcp://localhost:7100"));
-    assert_false(coordinator_url_is_remote("tcp://[::1]:7100"));
-    assert_true(coordinator_url_is_remote("tcp://0.0.0.0:7100"));
-    assert_true(coordinator_url_is_remote("tcp://[::]:7100"));
-    assert_true(coordinator_url_is_remote("tcp://:7100"));
-    assert_true(coordinator_url_is_remote("tcp://10.0.0.1:7100"));
-    assert_true(coordinator_url_is_remote("tcp://127.0.0.1.example.org:7100"));
-    assert_true(coordinator_url_is_remote("tcp://localhost.example.org:7100"));
-    assert_true(coordinator_url_is_remote("tcp://12:7100"));
+    assert_false(url_is_remote("ipc:///run/fleetprof/agents.sock"));
+    assert_false(url_is_remote("tcp://127.0.0.1:7100"));
+    assert_false(url_is_remote("tcp://127.1.2.3:0"));
+    assert_false(url_is_remote("tcp://localhost:7100"));
+    assert_false(url_is_remote("tcp://[::1]:7100"));
+    assert_true(url_is_remote("tcp://0.0.0.0:7100"));
+    assert_true(url_is_remote("tcp://[::]:7100"));
+    assert_true(url_is_remote("tcp://:7100"));
+    assert_true(url_is_remote("tcp://10.0.0.1:7100"));
+    assert_true(url_is_remote("tcp://127.0.0.1.example.org:7100"));
+    assert_true(url_is_remote("tcp://localhost.example.org:7100"));
+    assert_true(url_is_remote("tcp://12:7100"));
 }
 
 static void a_network_without_tls_has_to_be_asked_for(void **state)
