@@ -13,7 +13,8 @@
 #include "agent/sampler/sampler.h"
 #include "agent/sequencer.h"
 #include "agent/symbols/kernel.h"
-#include "common/symbols/elf.h"
+#include "common/symbols/debug_file.h"
+#include "common/symbols/extract.h"
 
 /* A record that carries a time is in its buffer this much later at most: the time is read at the
  * start of an interrupt handler that some 10 us later has written it. */
@@ -295,9 +296,10 @@ struct symbol_file { /* data of a symbol_job: one of the two */
 
 static enum status read_symbols(struct symbol_job *job, struct symtab *out)
 {
+    static const struct extract_options options = {DEBUG_FILE_ROOT, .places = false};
     const struct symbol_file *f = job->data;
 
-    return f->fd < 0 ? kernel_symtab(f->image, out) : elf_symbols(f->fd, out);
+    return f->fd < 0 ? kernel_symtab(f->image, out) : extract_symbols(f->fd, &options, out);
 }
 
 static void close_symbols(struct symbol_job *job)

@@ -252,6 +252,7 @@ enum status kernel_symtab(struct kernel_image image, struct symtab *out)
         st = each_symbol(read_core, &r);
     if (st == ST_OK) {
         symtab_sort(&r.table);
+        r.table.sources = SYMTAB_FROM_KALLSYMS;
         *out = r.table;
     } else {
         symtab_deinit(&r.table);

@@ -1,10 +1,12 @@
 /* Any bytes as an ELF image: refused, or an identity and sorted functions within the file's
- * declared segments, by memory and by file alike. */
+ * declared segments, by memory and by file alike, and whatever else names its code. */
 #include "common/symbols/elf.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/symbols/extract.h"
+#include "common/symbols/gopclntab.h"
 #include "tests/fuzz/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,6 +28,32 @@ static int file_of(const uint8_t *data, size_t size)
     return fd;
 }
 
+/* The bytes as Go's table, too: few mutations of a whole file would reach it. */
+static void read_as_gopclntab(struct slice bytes)
+{
+    static const struct code_map code = {1, {{0, UINT64_C(1) << 32, 0}}};
+    struct symtab t = {0};
+
+    (void)gopclntab_read(bytes, (struct go_text){0x1000, 0x100000}, &code, &t);
+    symtab_sort(&t);
+    check_table(&t);
+    symtab_deinit(&t);
+}
+
+/* Without DWARF: libdw is not meant for files like these, where they come from others it needs a
+ * process of its own. */
+static void extract(int fd)
+{
+    static const struct extract_options options = {NULL, .places = false};
+    struct symtab t = {0};
+
+    if (extract_symbols(fd, &options, &t) == ST_OK) {
+        require(t.count > 0 && t.sources != 0);
+        check_table(&t);
+    }
+    symtab_deinit(&t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct slice image = {data, size};
@@ -43,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_table(&b);
     symtab_deinit(&a);
     symtab_deinit(&b);
+    extract(fd);
+    read_as_gopclntab(image);
     close(fd);
     return 0;
 }
