@@ -149,7 +149,7 @@ enum status gopclntab_read(struct slice bytes, struct go_text text, const struct
     enum status st = ST_OK;
 
     if (!locate(&p, text) || p.entries > bytes.length ||
-        p.count > (bytes.length - p.entries) / (2 * p.field_bytes))
+        p.count > (bytes.length - p.entries) / (2 * (uint64_t)p.field_bytes))
         return ST_INVALID;
     for (uint64_t i = 0; i < p.count && st == ST_OK; i++)
         st = add_function(&p, i, code, t);

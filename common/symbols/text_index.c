@@ -31,19 +31,19 @@ static uint32_t *slot_of(const struct text_index *t, const char *text)
 
 static enum status grow(struct text_index *t)
 {
-    struct text_index grown = *t;
+    uint32_t count = t->slot_count > 0 ? 2 * t->slot_count : FIRST_SLOTS;
+    uint32_t *slots;
 
     if (t->slot_count / 2 > t->places->text_count)
         return ST_OK;
-    grown.slot_count = t->slot_count > 0 ? 2 * t->slot_count : FIRST_SLOTS;
-    grown.slots = calloc(grown.slot_count, sizeof(*grown.slots));
-    if (grown.slots == NULL)
+    slots = calloc(count, sizeof(*slots));
+    if (slots == NULL)
         return ST_NOMEM;
-    for (uint32_t i = 0; i < t->slot_count; i++)
-        if (t->slots[i] != 0)
-            *slot_of(&grown, text_of(t, t->slots[i])) = t->slots[i];
     free(t->slots);
-    *t = grown;
+    t->slots = slots;
+    t->slot_count = count;
+    for (uint32_t id = 1; id <= t->places->text_count; id++)
+        *slot_of(t, text_of(t, id)) = id;
     return ST_OK;
 }
 
