@@ -11,6 +11,7 @@
 #include "agent/process/sideband.h"
 #include "agent/resolve.h"
 #include "agent/sampler/sampler.h"
+#include "agent/sampler/wait_sampler.h"
 #include "agent/sequencer.h"
 #include "agent/symbols/kernel.h"
 #include "common/symbols/debug_file.h"
@@ -32,6 +33,7 @@ struct host_source {
     struct source base;
     char *scope_cgroup;
     struct sampler *sampler;
+    struct wait_sampler *waits;
     struct sideband *sideband; /* NULL between sessions */
     struct processes *processes;
     struct kernel_symbols *kernel;
@@ -92,10 +94,10 @@ static enum status start_clocks(struct host_source *s, enum event event, uint64_
             (void)snprintf(why, SOURCE_WHY_MAX, "the sampling clock: %s", status_text(st));
         return st;
     case EVENT_OFFCPU:
+        return wait_sampler_start(s->waits, period_ns, why);
     case EVENT_NONE:
         break;
     }
-    (void)snprintf(why, SOURCE_WHY_MAX, "this agent samples the cpu event only");
     return ST_UNSUPPORTED;
 }
 
@@ -115,7 +117,10 @@ static enum status start(struct source *base, enum event event, uint64_t period_
 
 static enum status set_period(struct source *base, enum event event, uint64_t period_ns)
 {
-    return event == EVENT_CPU ? sampler_set_period(from(base)->sampler, period_ns) : ST_BAD_STATE;
+    struct host_source *s = from(base);
+
+    return event == EVENT_CPU ? sampler_set_period(s->sampler, period_ns)
+                              : wait_sampler_set_period(s->waits, period_ns);
 }
 
 /* ---- draining and stopping ---- */
@@ -144,9 +149,10 @@ static void take_sample(void *arg, const struct sample *sample)
 }
 
 /* Samples first: every event that is older than a sample in hand is then in its buffer. */
-static void empty_buffers(struct host_source *s)
+static void empty_buffers(struct host_source *s, struct mono until)
 {
     sampler_drain(s->sampler, queue_sample, s);
+    wait_sampler_drain(s->waits, until, queue_sample, s);
     sideband_drain(s->sideband, queue_event, s);
 }
 
@@ -234,7 +240,7 @@ static struct mono drain(struct source *base, struct mono now, source_visit *vis
 
     if (s->sideband == NULL)
         return now;
-    empty_buffers(s);
+    empty_buffers(s, until);
     follow_cpus(s, now);
     run(s, until, visit, arg);
     look_around(s, now);
@@ -246,11 +252,13 @@ static void stop(struct source *base, enum event event, struct mono now, source_
 {
     struct host_source *s = from(base);
 
-    (void)now;
     if ((s->running & EVENT_BIT(event)) == 0)
         return;
-    sampler_stop(s->sampler);
-    empty_buffers(s);
+    if (event == EVENT_CPU)
+        sampler_stop(s->sampler);
+    else
+        wait_sampler_stop(s->waits, now, queue_sample, s);
+    empty_buffers(s, now);
     run(s, (struct mono){UINT64_MAX}, visit, arg);
     s->running &= ~EVENT_BIT(event);
     look_away_unless_running(s);
@@ -258,14 +266,27 @@ static void stop(struct source *base, enum event event, struct mono now, source_
 
 /* ---- counters ---- */
 
+/* Waiting has no clock that says how much of it there should be: what was seen is what is expected.
+ */
+static void read_wait_counters(struct host_source *s, struct sample_counters *out)
+{
+    struct wait_sampler_counters c;
+
+    wait_sampler_read_counters(s->waits, &c);
+    *out = (struct sample_counters){.cpus = s->base.cpus};
+    out->lost[LOSS_RING] = c.lost_ring;
+    out->lost[LOSS_TABLE] = c.lost_table;
+}
+
 static void read_counters(struct source *base, enum event event, struct sample_counters *out)
 {
     struct host_source *s = from(base);
     struct sampler_counters c;
 
-    *out = (struct sample_counters){0};
-    if (event != EVENT_CPU)
+    if (event == EVENT_OFFCPU) {
+        read_wait_counters(s, out);
         return;
+    }
     sampler_read_counters(s->sampler, &c);
     *out = (struct sample_counters){.clock_ns = c.clock_ns, .cpus = c.cpus};
     out->lost[LOSS_RING] = c.counts[ABI_COUNTER_RING_FULL];
@@ -277,12 +298,14 @@ static void read_counters(struct source *base, enum event event, struct sample_c
 static void read_cost(struct source *base, struct agent_cost *cost)
 {
     struct host_source *s = from(base);
+    struct wait_sampler_counters w;
     struct sampler_counters c;
 
     sampler_read_counters(s->sampler, &c);
-    cost->bpf_ns = c.bpf_ns;
-    cost->bpf_runs = c.bpf_runs;
-    cost->kernel_map_bytes = c.map_bytes;
+    wait_sampler_read_counters(s->waits, &w);
+    cost->bpf_ns = c.bpf_ns + w.bpf_ns;
+    cost->bpf_runs = c.bpf_runs + w.bpf_runs;
+    cost->kernel_map_bytes = c.map_bytes + w.map_bytes;
     if (s->sideband != NULL)
         cost->kernel_map_bytes += sideband_read_counters(s->sideband).map_bytes;
 }
@@ -345,6 +368,7 @@ static void host_source_close(struct source *base)
 {
     struct host_source *s = from(base);
 
+    wait_sampler_free(s->waits);
     sampler_close(s->sampler);
     sideband_close(s->sideband);
     sequencer_free(s->sequencer);
@@ -371,7 +395,9 @@ static enum status open_parts(struct host_source *s, const struct host_source_op
     st = sampler_open(&sampler, &s->sampler, why);
     if (st != ST_OK)
         return st;
-    st = kernel_symbols_open(&s->kernel);
+    st = wait_sampler_new(&sampler, s->sampler, &s->waits);
+    if (st == ST_OK)
+        st = kernel_symbols_open(&s->kernel);
     if (st == ST_OK)
         st = processes_new(&processes, &s->processes);
     if (st == ST_OK)

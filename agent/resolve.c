@@ -29,6 +29,13 @@ static void add_mark(struct resolver *r, const char *name)
     f->name = name;
 }
 
+/* What a thread waits for is its innermost frame, so every view tells the kinds apart. */
+static const char *const wait_marks[ABI_WAITS] = {
+#define X(number, NAME, text, help) [ABI_WAIT_##NAME] = (text),
+    ABI_WAIT_LIST(X)
+#undef X
+};
+
 static void add_named(struct resolver *r, const char *name)
 {
     struct resolved_frame *f = next_frame(r);
@@ -184,12 +191,16 @@ struct resolved_sample resolve(struct resolver *r, const struct sample *sample)
         add_kernel(r, code_address(sample->kernel, i - 1));
     if (r->frame_count == 0)
         add_mark(r, MARK_NO_STACK);
+    if (sample->wait != ABI_WAIT_NONE)
+        add_mark(r, wait_marks[sample->wait]);
 
     copy_name(r->thread, sample->comm);
     copy_name(r->comm, p != NULL ? p->comm : sample->comm);
     return (struct resolved_sample){
-        .event = EVENT_CPU,
+        .event = sample->event,
         .time = sample->time,
+        .repeats = sample->repeats,
+        .step_ns = sample->step_ns,
         .pid = sample->pid,
         .tid = sample->tid,
         .process_serial = serial_of(sample, p),

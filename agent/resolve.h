@@ -11,7 +11,7 @@
 #include "agent/symbols/kernel.h"
 
 enum {
-    RESOLVE_FRAMES_MAX = 2 * ABI_FRAMES_MAX + 1, /* both parts and a mark */
+    RESOLVE_FRAMES_MAX = 2 * ABI_FRAMES_MAX + 2, /* both parts, a cut and a wait */
     RESOLVE_NAME_MAX = 64,
 };
 

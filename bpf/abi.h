@@ -144,6 +144,52 @@ struct abi_page {
 };
 _Static_assert(sizeof(struct abi_page) == 8 + 128 * 40, "kernel and agent must agree");
 
+/* ---- waits ---- */
+
+/* number, NAME, text, what a thread does that is off the CPU */
+#define ABI_WAIT_LIST(X)                                                                         \
+    X(0, NONE, "", "it is on the CPU")                                                           \
+    X(1, BLOCKED, "[blocked]", "it sleeps until something happens or a signal")                  \
+    X(2, DISK, "[blocked, uninterruptible]", "it sleeps, as for a disk or a lock of the kernel") \
+    X(3, RUNNABLE, "[waiting to run]", "it could run and has no CPU")
+
+enum abi_wait_kind {
+#define X(number, NAME, text, help) ABI_WAIT_##NAME = (number),
+    ABI_WAIT_LIST(X)
+#undef X
+        ABI_WAITS
+};
+
+/* A record of the ring of waits. One that begins is followed by a struct abi_sample with what
+ * follows that; one that has ended stands alone, and tells of a wait whose beginning was told. */
+struct abi_wait {
+    __u64 begin_ns; /* CLOCK_MONOTONIC, as all of these */
+    __u64 woken_ns; /* ended: when it became RUNNABLE; 0: it was so from the beginning */
+    __u64 end_ns; /* 0: it begins */
+    __u32 tid; /* in the first pid namespace: the thread's name between the two records */
+    __u32 kind; /* begins: enum abi_wait_kind */
+    __u32 chance; /* begins: how probable it was that its stack was taken, of ABI_CHANCE_ONE */
+    __u32 unused;
+};
+_Static_assert(sizeof(struct abi_wait) == 40, "kernel and agent must agree");
+
+#define ABI_CHANCE_ONE 65536u
+
+#define ABI_WAIT_COUNTER_LIST(X)                                                    \
+    X(0, WAITS, "a thread within the scope left its CPU")                           \
+    X(1, TAKEN, "its stack was taken and told")                                     \
+    X(2, PASSED_OVER, "the draw went against it; others stand for it")              \
+    X(3, NOT_TOLD, "lost: its stack was due, and the ring full")                    \
+    X(4, LOST_NS, "lost: time that the waits of NOT_TOLD stand for, once they end") \
+    X(5, ENDS_LOST, "an end found no room in the ring")
+
+enum abi_wait_counter {
+#define X(number, NAME, help) ABI_WAIT_COUNTER_##NAME = (number),
+    ABI_WAIT_COUNTER_LIST(X)
+#undef X
+        ABI_WAIT_COUNTERS
+};
+
 /* ---- counters ---- */
 
 /* Per-CPU counters: each way that a sample is taken, left out or lost. */

@@ -63,10 +63,16 @@ struct css_set {
 
 struct task_struct {
     unsigned int flags;
+    unsigned int __state; /* from 5.14 on */
+    int pid;
     void *stack;
     struct pid *thread_pid;
     struct signal_struct *signal;
     struct css_set *cgroups;
+};
+
+struct task_struct___before_5_14 {
+    long state;
 };
 
 #pragma clang attribute pop

@@ -8,99 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/sampler/cgroups.h"
+#include "agent/sampler/last_words.h"
 #include "bpf/oncpu.skel.h"
 
-#define VERIFIER_LOG_BEGIN "BEGIN PROG LOAD LOG"
-#define VERIFIER_SUMMARY "\nprocessed "
-
-#define CGROUPS_PATH "/proc/cgroups"
-
-enum { CGROUPS_LINE_MAX = 128 };
-
-/* ---- what libbpf and the verifier say ---- */
-
-/* libbpf's print callback has no argument, so what it said lies here between two loads. */
-static char last_words[SAMPLER_WHY_MAX / 2];
-
-static void keep_tail(const char *text)
-{
-    size_t length = strlen(text);
-    size_t skip = length < sizeof(last_words) ? 0 : length - (sizeof(last_words) - 1);
-
-    (void)snprintf(last_words, sizeof(last_words), "%s", text + skip);
-    for (char *c = last_words; *c != '\0'; c++)
-        if (*c == '\n')
-            *c = ' ';
-}
-
-/* The verifier's verdict is the line above its summary; any other warning is kept until one comes.
- */
-static void keep_words(char *text)
-{
-    static bool have_verdict;
-    char *end;
-
-    if (last_words[0] == '\0')
-        have_verdict = false;
-    if (strstr(text, VERIFIER_LOG_BEGIN) != NULL) {
-        end = strstr(text, VERIFIER_SUMMARY);
-        if (end != NULL)
-            *end = '\0';
-        have_verdict = true;
-        keep_tail(text);
-    } else if (!have_verdict) {
-        keep_tail(text);
-    }
-}
-
-static int on_libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
-{
-    char *text = NULL;
-
-    if (level != LIBBPF_WARN)
-        return 0;
-    if (vasprintf(&text, format, args) < 0)
-        return 0;
-    keep_words(text);
-    free(text);
-    return 0;
-}
-
-static enum status explain_load(int err, char why[SAMPLER_WHY_MAX])
-{
-    switch (err) {
-    case EPERM:
-        (void)snprintf(why, SAMPLER_WHY_MAX,
-                       "loading the eBPF program: permission denied: run as root or with CAP_BPF "
-                       "and CAP_PERFMON (kernel lockdown refuses root too)");
-        return ST_DENIED;
-    case ENOMEM:
-        (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: out of memory");
-        return ST_NOMEM;
-    default:
-        (void)snprintf(why, SAMPLER_WHY_MAX, "loading the eBPF program: %s",
-                       last_words[0] != '\0' ? last_words : strerror(err));
-        return ST_UNSUPPORTED;
-    }
-}
-
 /* ---- one attempt ---- */
-
-/* Whether the memory controller is on a v1 hierarchy: those have numbers, v2's is 0. */
-static bool memory_is_on_v1(void)
-{
-    char line[CGROUPS_LINE_MAX];
-    unsigned hierarchy = 0;
-    FILE *f = fopen(CGROUPS_PATH, "re");
-
-    if (f == NULL)
-        return false;
-    while (fgets(line, sizeof(line), f) != NULL)
-        if (sscanf(line, "memory %u", &hierarchy) == 1)
-            break;
-    fclose(f);
-    return hierarchy != 0;
-}
 
 static struct bpf_program *sampling_program(const struct oncpu_bpf *skeleton,
                                             enum sampler_walk walk)
@@ -123,7 +35,7 @@ static int configure(struct oncpu_bpf *skeleton, const struct loader_options *op
     bool tables = walk != SAMPLER_WALK_PLAIN;
 
     skeleton->rodata->agent_pid_namespace = options->pid_namespace;
-    skeleton->rodata->cgroup_v1_memory = memory_is_on_v1();
+    skeleton->rodata->cgroup_v1_memory = cgroup_memory_is_on_v1();
     bpf_program__set_autoload(skeleton->progs.on_cpu, walk == SAMPLER_WALK_FAST);
     bpf_program__set_autoload(skeleton->progs.on_cpu_compat, walk == SAMPLER_WALK_COMPAT);
     bpf_program__set_autoload(skeleton->progs.on_cpu_plain, walk == SAMPLER_WALK_PLAIN);
@@ -181,7 +93,7 @@ static bool kernel_has_loops(void)
 static int try_walks(const struct loader_options *options, struct loaded *out)
 {
     enum sampler_walk walk = options->walk;
-    char why[sizeof(last_words)] = "as it was asked to";
+    char why[LAST_WORDS_MAX] = "as it was asked to";
     int rc;
 
     if (walk == SAMPLER_WALK_FAST && !kernel_has_loops()) {
@@ -189,11 +101,11 @@ static int try_walks(const struct loader_options *options, struct loaded *out)
         (void)snprintf(why, sizeof(why), "this kernel has no bpf_loop");
     }
     for (;; walk++) {
-        last_words[0] = '\0';
+        last_words_forget();
         rc = try_walk(options, walk, out);
         if (rc == 0 || rc == -EPERM || rc == -ENOMEM || walk == SAMPLER_WALK_PLAIN)
             break;
-        memcpy(why, last_words, sizeof(why));
+        (void)snprintf(why, sizeof(why), "%s", last_words());
     }
     if (rc == 0 && walk != SAMPLER_WALK_FAST)
         note(out, left_out[walk], why);
@@ -208,19 +120,20 @@ static void attach_hooks(struct loaded *l)
     l->on_exec = bpf_program__attach(l->skeleton->progs.on_exec);
     l->on_exit = bpf_program__attach(l->skeleton->progs.on_exit);
     if (l->on_exec == NULL || l->on_exit == NULL)
-        note(l, "unwind tables outlive their process a little", last_words);
+        note(l, "unwind tables outlive their process a little", last_words());
 }
 
 enum status loader_load(const struct loader_options *options, struct loaded *out,
                         char why[SAMPLER_WHY_MAX])
 {
-    libbpf_print_fn_t before = libbpf_set_print(on_libbpf_print);
-    int rc = try_walks(options, out);
+    int rc;
 
+    last_words_listen(true);
+    rc = try_walks(options, out);
     if (rc == 0)
         attach_hooks(out);
-    libbpf_set_print(before);
-    return rc == 0 ? ST_OK : explain_load(-rc, why);
+    last_words_listen(false);
+    return rc == 0 ? ST_OK : last_words_explain(-rc, why);
 }
 
 void loader_unload(struct loaded *l)

@@ -2,15 +2,14 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/sampler/loader.h"
+#include "agent/sampler/map_memory.h"
+#include "agent/sampler/sample.h"
 #include "bpf/oncpu.skel.h"
-
-enum { FDINFO_LINE_MAX = 128 };
 
 struct counts { /* one CPU's value of the counters map */
     uint64_t counts[ABI_COUNTERS];
@@ -26,80 +25,13 @@ struct program {
     void *arg;
 };
 
-static uint64_t map_memory(int map_fd)
-{
-    char path[64], line[FDINFO_LINE_MAX];
-    uint64_t bytes = 0;
-    FILE *f;
-
-    (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map_fd);
-    f = fopen(path, "re");
-    if (f == NULL)
-        return 0;
-    while (fgets(line, sizeof(line), f) != NULL)
-        if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
-            break;
-    fclose(f);
-    return bytes;
-}
-
-static uint64_t all_map_memory(const struct program *p)
-{
-    struct bpf_map *map;
-    uint64_t bytes = 0;
-
-    bpf_object__for_each_map(map, p->loaded.skeleton->obj)
-    {
-        bytes += map_memory(bpf_map__fd(map));
-    }
-    return bytes;
-}
-
-/* The program wrote the record, so a bad shape is a fault of ours; it is skipped all the same. */
-static bool record_is_whole(const struct abi_sample *s, size_t size)
-{
-    return size >= sizeof(*s) && s->kernel_frames <= ABI_FRAMES_MAX &&
-           s->user_frames <= ABI_FRAMES_MAX && s->end < WALK_ENDS &&
-           size >= sizeof(*s) + (s->kernel_frames + s->user_frames) * sizeof(s->frames[0]);
-}
-
-/* The copy of the stack behind a whole record's frames; NULL: there is none. */
-static const struct abi_raw_stack *raw_stack(const struct abi_sample *s, size_t size)
-{
-    const void *end_of_frames = s->frames + s->kernel_frames + s->user_frames;
-    const struct abi_raw_stack *raw = end_of_frames;
-    size_t room = size - (size_t)((const char *)end_of_frames - (const char *)s);
-
-    if ((s->flags & ABI_DEFERRED) == 0 || room < sizeof(*raw) || raw->bytes > ABI_RAW_STACK_MAX ||
-        room - sizeof(*raw) < raw->bytes)
-        return NULL;
-    return raw;
-}
-
 static int on_record(void *arg, void *data, size_t size)
 {
     const struct program *p = arg;
-    const struct abi_sample *s = data;
     struct sample sample;
 
-    if (!record_is_whole(s, size))
+    if (!sample_read(data, size, EVENT_CPU, &sample))
         return 0;
-    sample = (struct sample){
-        .time = {s->time_ns},
-        .cgroup = s->cgroup,
-        .cgroup_v1 = s->cgroup_v1,
-        .pid = s->pid,
-        .tid = s->tid,
-        .cpu = s->cpu,
-        .end = s->end,
-        .kernel_thread = (s->flags & ABI_KERNEL_THREAD) != 0,
-        .kernel = (const uint64_t *)s->frames,
-        .kernel_count = s->kernel_frames,
-        .user = (const uint64_t *)s->frames + s->kernel_frames,
-        .user_count = s->user_frames,
-        .raw = raw_stack(s, size),
-    };
-    memcpy(sample.comm, s->comm, sizeof(sample.comm));
     p->visit(p->arg, &sample);
     return 0;
 }
@@ -125,7 +57,7 @@ enum status program_open(const struct loader_options *options, struct program **
     p->per_cpu = calloc((size_t)p->cpus, sizeof(*p->per_cpu));
     if (p->per_cpu == NULL)
         goto out;
-    p->map_bytes = all_map_memory(p);
+    p->map_bytes = map_memory(p->loaded.skeleton->obj);
     *out = p;
     p = NULL;
     st = ST_OK;

@@ -15,6 +15,7 @@
 struct sampler {
     struct program *program;
     struct clocks *clocks;
+    uint32_t pid_namespace;
     bool running;
 };
 
@@ -68,6 +69,7 @@ enum status sampler_open(const struct sampler_options *options, struct sampler *
     (void)snprintf(why, SAMPLER_WHY_MAX, "%s", status_text(ST_NOMEM));
     if (s == NULL)
         goto out;
+    s->pid_namespace = loader.pid_namespace;
     st = check_ring(loader.ring_bytes, why);
     if (st != ST_OK)
         goto out;
@@ -167,4 +169,9 @@ const char *sampler_clock_name(const struct sampler *s)
 {
     (void)s; /* one clock today, see the header */
     return "cpu-clock";
+}
+
+uint32_t sampler_pid_namespace(const struct sampler *s)
+{
+    return s->pid_namespace;
 }

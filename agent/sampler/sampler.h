@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/sampler/sample.h"
 #include "bpf/abi.h"
 #include "common/clock.h"
 #include "common/status.h"
@@ -37,21 +38,6 @@ struct sampler_options {
     const char *scope_cgroup; /* a cgroup v2 directory; NULL: the whole host */
     uint32_t ring_bytes; /* power of two, multiple of the page size; 0: the default */
     enum sampler_walk walk; /* the best one to try; where the kernel refuses it, the next */
-};
-
-struct sample { /* lent for the call that passes it */
-    struct mono time;
-    uint64_t cgroup;
-    uint64_t cgroup_v1; /* of the v1 memory hierarchy; 0: there is none */
-    uint32_t pid, tid, cpu; /* in the agent's pid namespace; 0: not visible from there */
-    enum walk_end end;
-    bool kernel_thread;
-    char comm[ABI_COMM_BYTES];
-    const uint64_t *kernel, *user; /* addresses, innermost first */
-    uint32_t kernel_count, user_count;
-    /* The stack's top, for the agent to walk: the kernel side did not know the process, or not the
-     * mapping that its walk came to. `user` and `end` are as far as it got. NULL: no need. */
-    const struct abi_raw_stack *raw;
 };
 
 /* The maps that unwind tables go to, as bpf/abi.h lays out; open until sampler_close. */
@@ -95,6 +81,8 @@ void sampler_read_counters(struct sampler *s, struct sampler_counters *out);
  * Off at first. */
 void sampler_use_tables(struct sampler *s, bool on);
 struct sampler_maps sampler_maps(const struct sampler *s);
+/* The one in which samples name processes, by inode; 0: the first one. */
+uint32_t sampler_pid_namespace(const struct sampler *s);
 enum sampler_walk sampler_walk(const struct sampler *s); /* the one that runs */
 const char *sampler_degraded(const struct sampler *s); /* what cannot be done and why; "" */
 const char *sampler_clock_name(const struct sampler *s); /* "cpu-clock" */
