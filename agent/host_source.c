@@ -395,7 +395,7 @@ static enum status open_parts(struct host_source *s, const struct host_source_op
     st = sampler_open(&sampler, &s->sampler, why);
     if (st != ST_OK)
         return st;
-    st = wait_sampler_new(&sampler, s->sampler, &s->waits);
+    st = wait_sampler_new(options->scope_cgroup, s->sampler, &s->waits);
     if (st == ST_OK)
         st = kernel_symbols_open(&s->kernel);
     if (st == ST_OK)

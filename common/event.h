@@ -17,11 +17,11 @@ enum event {
 #undef X
 };
 
-enum {
-    EVENTS = 0
-#define X(number, NAME, text, unit) +1
-    EVENT_LIST(X)
+enum event_index { /* for tables of one row an event */
+#define X(number, NAME, text, unit) EVENT_INDEX_##NAME,
+                   EVENT_LIST(X)
 #undef X
+                       EVENTS
 };
 
 const char *event_name(enum event e); /* "cpu"; "none" for EVENT_NONE */

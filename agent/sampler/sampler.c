@@ -15,7 +15,7 @@
 struct sampler {
     struct program *program;
     struct clocks *clocks;
-    uint32_t pid_namespace;
+    uint32_t pid_namespace, ring_bytes;
     bool running;
 };
 
@@ -70,6 +70,7 @@ enum status sampler_open(const struct sampler_options *options, struct sampler *
     if (s == NULL)
         goto out;
     s->pid_namespace = loader.pid_namespace;
+    s->ring_bytes = loader.ring_bytes;
     st = check_ring(loader.ring_bytes, why);
     if (st != ST_OK)
         goto out;
@@ -174,4 +175,9 @@ const char *sampler_clock_name(const struct sampler *s)
 uint32_t sampler_pid_namespace(const struct sampler *s)
 {
     return s->pid_namespace;
+}
+
+uint32_t sampler_ring_bytes(const struct sampler *s)
+{
+    return s->ring_bytes;
 }

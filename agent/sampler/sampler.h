@@ -83,6 +83,7 @@ void sampler_use_tables(struct sampler *s, bool on);
 struct sampler_maps sampler_maps(const struct sampler *s);
 /* The one in which samples name processes, by inode; 0: the first one. */
 uint32_t sampler_pid_namespace(const struct sampler *s);
+uint32_t sampler_ring_bytes(const struct sampler *s);
 enum sampler_walk sampler_walk(const struct sampler *s); /* the one that runs */
 const char *sampler_degraded(const struct sampler *s); /* what cannot be done and why; "" */
 const char *sampler_clock_name(const struct sampler *s); /* "cpu-clock" */

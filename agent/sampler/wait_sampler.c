@@ -14,7 +14,6 @@
 struct wait_sampler {
     struct sampler *sampler; /* borrowed */
     char *scope_cgroup;
-    uint32_t ring_bytes;
     struct wait_program *program; /* NULL: never started */
     struct waits *waits;
     struct mono settled;
@@ -27,7 +26,7 @@ struct wait_sampler {
     void *visit_arg;
 };
 
-enum status wait_sampler_new(const struct sampler_options *options, struct sampler *sampler,
+enum status wait_sampler_new(const char *scope_cgroup, struct sampler *sampler,
                              struct wait_sampler **out)
 {
     struct wait_sampler *w = calloc(1, sizeof(*w));
@@ -36,10 +35,8 @@ enum status wait_sampler_new(const struct sampler_options *options, struct sampl
     if (w == NULL)
         goto out;
     w->sampler = sampler;
-    w->ring_bytes =
-        options->ring_bytes != 0 ? options->ring_bytes : (uint32_t)SAMPLER_RING_BYTES_DEFAULT;
-    if (options->scope_cgroup != NULL) {
-        w->scope_cgroup = strdup(options->scope_cgroup);
+    if (scope_cgroup != NULL) {
+        w->scope_cgroup = strdup(scope_cgroup);
         if (w->scope_cgroup == NULL)
             goto out;
     }
@@ -69,7 +66,7 @@ static enum status load(struct wait_sampler *w, char why[SAMPLER_WHY_MAX])
 {
     struct wait_program_options options = {
         .maps = sampler_maps(w->sampler),
-        .ring_bytes = w->ring_bytes,
+        .ring_bytes = sampler_ring_bytes(w->sampler),
         .pid_namespace = sampler_pid_namespace(w->sampler),
         .walk = sampler_walk(w->sampler),
     };

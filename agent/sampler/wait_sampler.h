@@ -20,8 +20,9 @@ struct wait_sampler_counters { /* since open; the last two of what it holds now 
     uint64_t map_bytes;
 };
 
-/* `sampler` is borrowed: its maps and its way of walking serve both. */
-enum status wait_sampler_new(const struct sampler_options *options, struct sampler *sampler,
+/* `sampler` is borrowed: its maps and its way of walking serve both. `scope_cgroup` as in struct
+ * sampler_options. */
+enum status wait_sampler_new(const char *scope_cgroup, struct sampler *sampler,
                              struct wait_sampler **out);
 void wait_sampler_free(struct wait_sampler *w); /* NULL is fine */
 
