@@ -14,6 +14,7 @@
 #include "agent/sampler/wait_sampler.h"
 #include "agent/sequencer.h"
 #include "agent/symbols/kernel.h"
+#include "agent/unwinding.h"
 #include "common/symbols/debug_file.h"
 #include "common/symbols/extract.h"
 
@@ -38,11 +39,14 @@ struct host_source {
     struct processes *processes;
     struct kernel_symbols *kernel;
     struct sequencer *sequencer;
+    struct unwinding *unwinding; /* NULL between sessions, and where tables cannot be used */
     struct resolver resolver;
     struct mono refreshed, scanned, followed; /* the kernel's symbols; /proc; CPUs */
     uint32_t running; /* events, by EVENT_BIT */
     uint64_t events_lost; /* by the side-band, when /proc was read */
     char degraded[SAMPLER_WHY_MAX + SOURCE_WHY_MAX];
+    struct mono drained; /* all until then has been handed over */
+    bool last; /* run: nothing comes after it */
     source_visit *visit; /* during a drain */
     void *visit_arg;
 };
@@ -53,6 +57,25 @@ static struct host_source *from(struct source *s)
 }
 
 /* ---- start ---- */
+
+static enum status open_tables(struct host_source *s)
+{
+    enum status st;
+
+    if (sampler_walk(s->sampler) == SAMPLER_WALK_PLAIN)
+        return ST_OK;
+    st = unwinding_new(sampler_maps(s->sampler), s->processes, &s->unwinding);
+    if (st == ST_OK)
+        sampler_use_tables(s->sampler, true);
+    return st;
+}
+
+static void close_tables(struct host_source *s)
+{
+    sampler_use_tables(s->sampler, false);
+    unwinding_free(s->unwinding);
+    s->unwinding = NULL;
+}
 
 /* What every event needs. In this order, so that every process is either in the scan or told of by
  * the side-band. */
@@ -69,6 +92,8 @@ static enum status look_at_processes(struct host_source *s, char why[SOURCE_WHY_
     }
     s->events_lost = sequencer_read_counters(s->sequencer).events_refused; /* the other is new */
     st = processes_scan(s->processes, s->scope_cgroup);
+    if (st == ST_OK)
+        st = open_tables(s);
     if (st != ST_OK)
         (void)snprintf(why, SOURCE_WHY_MAX, "the processes: %s", status_text(st));
     return st;
@@ -78,6 +103,7 @@ static void look_away_unless_running(struct host_source *s)
 {
     if (s->running != 0)
         return;
+    close_tables(s);
     sideband_close(s->sideband);
     s->sideband = NULL;
 }
@@ -140,12 +166,17 @@ static void take_event(void *arg, const struct sideband_event *event)
     processes_apply(((struct host_source *)arg)->processes, event);
 }
 
-static void take_sample(void *arg, const struct sample *sample)
+static bool take_sample(void *arg, const struct sample *sample)
 {
     struct host_source *s = arg;
-    const struct resolved_sample resolved = resolve(&s->resolver, sample);
+    struct sample whole = *sample;
+    struct resolved_sample resolved;
 
+    if (s->unwinding != NULL && !unwinding_take(s->unwinding, sample, s->last, &whole))
+        return false;
+    resolved = resolve(&s->resolver, &whole);
     s->visit(s->visit_arg, &resolved);
+    return true;
 }
 
 /* Samples first: every event that is older than a sample in hand is then in its buffer. */
@@ -156,13 +187,13 @@ static void empty_buffers(struct host_source *s, struct mono until)
     sideband_drain(s->sideband, queue_event, s);
 }
 
-static void run(struct host_source *s, struct mono until, source_visit *visit, void *arg)
+static struct mono run(struct host_source *s, struct mono until, source_visit *visit, void *arg)
 {
     const struct sequencer_handler handler = {take_event, take_sample, s};
 
     s->visit = visit;
     s->visit_arg = arg;
-    sequencer_run(s->sequencer, until, &handler);
+    return sequencer_run(s->sequencer, until, &handler);
 }
 
 /* Events that the kernel had no room for are made up for by what /proc shows. */
@@ -233,6 +264,13 @@ static void follow_cpus(struct host_source *s, struct mono now)
     (void)sideband_follow_cpus(s->sideband);
 }
 
+/* Before samples for tables that are done, after them for those that they want. */
+static void keep_up_tables(struct host_source *s, struct mono now, struct mono seen)
+{
+    if (s->unwinding != NULL)
+        unwinding_run(s->unwinding, now, seen);
+}
+
 static struct mono drain(struct source *base, struct mono now, source_visit *visit, void *arg)
 {
     struct host_source *s = from(base);
@@ -242,7 +280,9 @@ static struct mono drain(struct source *base, struct mono now, source_visit *vis
         return now;
     empty_buffers(s, until);
     follow_cpus(s, now);
-    run(s, until, visit, arg);
+    keep_up_tables(s, now, s->drained);
+    until = s->drained = run(s, until, visit, arg);
+    keep_up_tables(s, now, until);
     look_around(s, now);
     return until;
 }
@@ -259,7 +299,9 @@ static void stop(struct source *base, enum event event, struct mono now, source_
     else
         wait_sampler_stop(s->waits, now, queue_sample, s);
     empty_buffers(s, now);
-    run(s, (struct mono){UINT64_MAX}, visit, arg);
+    s->last = true;
+    (void)run(s, (struct mono){UINT64_MAX}, visit, arg);
+    s->last = false;
     s->running &= ~EVENT_BIT(event);
     look_away_unless_running(s);
 }
@@ -308,6 +350,8 @@ static void read_cost(struct source *base, struct agent_cost *cost)
     cost->kernel_map_bytes = c.map_bytes + w.map_bytes;
     if (s->sideband != NULL)
         cost->kernel_map_bytes += sideband_read_counters(s->sideband).map_bytes;
+    if (s->unwinding != NULL)
+        cost->kernel_map_bytes += unwinding_read_counters(s->unwinding).bytes;
 }
 
 /* ---- symbols ---- */
@@ -368,6 +412,7 @@ static void host_source_close(struct source *base)
 {
     struct host_source *s = from(base);
 
+    unwinding_free(s->unwinding);
     wait_sampler_free(s->waits);
     sampler_close(s->sampler);
     sideband_close(s->sideband);

@@ -91,8 +91,8 @@ static uint64_t code_address(const uint64_t *frames, uint32_t i)
 }
 
 /* A walk over frame pointers goes astray in code that has none: it is believed as far as its
- * addresses lie in code that the process has mapped. The innermost is no guess: it is the CPU's
- * own, and if it lies nowhere, a mapping escaped us. */
+ * addresses lie in code that the process has mapped. One by tables leads nowhere else. The
+ * innermost is no guess: it is the CPU's own, and if it lies nowhere, a mapping escaped us. */
 static uint32_t believable(struct resolver *r, const struct sample *s)
 {
     uint32_t n = s->user_count > 0 ? 1 : 0;
@@ -104,9 +104,29 @@ static uint32_t believable(struct resolver *r, const struct sample *s)
 
 static const char *cut_mark(const struct sample *s, uint32_t believed)
 {
-    if (believed < s->user_count || s->end == WALK_UNREADABLE)
+    if (believed < s->user_count)
         return MARK_UNREADABLE;
-    return s->end == WALK_TRUNCATED ? MARK_TRUNCATED : NULL;
+    switch (s->end) {
+    case WALK_TRUNCATED:
+        return MARK_TRUNCATED;
+    case WALK_UNREADABLE:
+        return MARK_UNREADABLE;
+    case WALK_UNMAPPED:
+        return MARK_ASTRAY;
+    case WALK_UNSUPPORTED:
+        return MARK_UNSUPPORTED;
+    case WALK_STUCK:
+        return MARK_STUCK;
+    case WALK_LOST:
+        return MARK_LOST;
+    case WALK_UNKNOWN:
+        return MARK_UNKNOWN;
+    case WALK_NONE:
+    case WALK_ROOT:
+    case WALK_ENDS:
+        break;
+    }
+    return NULL;
 }
 
 static void resolve_user(struct resolver *r, const struct sample *s)

@@ -16,7 +16,12 @@ enum {
 };
 
 #define MARK_TRUNCATED "[truncated]" /* deeper than the walk goes */
-#define MARK_UNREADABLE "[unreadable stack]" /* no frame pointer to follow from here on */
+#define MARK_UNREADABLE "[unreadable stack]" /* no memory, or no frame pointer to follow */
+#define MARK_ASTRAY "[unknown caller]" /* the return address lies in no code of the process */
+#define MARK_UNSUPPORTED "[unsupported frame]" /* a rule that the unwind tables cannot hold */
+#define MARK_STUCK "[stuck unwinding]" /* the next frame lay no further out */
+#define MARK_LOST "[no frame pointer]" /* and no unwind table either */
+#define MARK_UNKNOWN "[stack not copied]" /* of a process that the kernel side did not know yet */
 #define MARK_UNMAPPED "[unknown mapping]" /* the CPU was in code that we know nothing of */
 #define MARK_INVISIBLE "[other pid namespace]" /* the agent cannot see the process */
 #define MARK_PROCESS_GONE "[process gone]" /* ended before it could be looked at */

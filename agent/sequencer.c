@@ -178,17 +178,18 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static void hand_over(const struct arena *a, const struct item *item,
+static bool hand_over(const struct arena *a, const struct item *item,
                       const struct sequencer_handler *handler)
 {
     if (item->is_sample) {
         struct sample sample = sample_at(a, item);
 
-        handler->sample(handler->arg, &sample);
+        return handler->sample(handler->arg, &sample);
     } else {
         struct sideband_event event = event_at(a, item);
 
         handler->event(handler->arg, &event);
+        return true;
     }
 }
 
@@ -205,8 +206,8 @@ static void keep(struct sequencer *s, const struct arena *from, const struct ite
     }
 }
 
-void sequencer_run(struct sequencer *s, struct mono watermark,
-                   const struct sequencer_handler *handler)
+struct mono sequencer_run(struct sequencer *s, struct mono watermark,
+                          const struct sequencer_handler *handler)
 {
     struct arena *full = s->current;
 
@@ -214,13 +215,17 @@ void sequencer_run(struct sequencer *s, struct mono watermark,
     if (full->item_count > 1)
         qsort(full->items, full->item_count, sizeof(*full->items), by_time);
     for (uint32_t i = 0; i < full->item_count; i++) {
-        if (full->items[i].time.ns <= watermark.ns)
-            hand_over(full, &full->items[i], handler);
-        else
-            keep(s, full, &full->items[i]);
+        const struct item *item = &full->items[i];
+
+        if (item->time.ns <= watermark.ns && hand_over(full, item, handler))
+            continue;
+        if (item->time.ns <= watermark.ns) /* not taken: nothing after it is, either */
+            watermark.ns = item->time.ns - 1;
+        keep(s, full, item);
     }
     full->used = 0;
     full->item_count = 0;
+    return watermark;
 }
 
 struct sequencer_counters sequencer_read_counters(const struct sequencer *s)

@@ -5,6 +5,7 @@
 #ifndef AGENT_SEQUENCER_H
 #define AGENT_SEQUENCER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/process/sideband.h"
@@ -18,7 +19,8 @@ struct sequencer; /* opaque */
 
 struct sequencer_handler { /* what is passed is lent for the call */
     void (*event)(void *arg, const struct sideband_event *event);
-    void (*sample)(void *arg, const struct sample *sample);
+    /* False: not yet. It and all that comes after it wait for the next run. */
+    bool (*sample)(void *arg, const struct sample *sample);
     void *arg;
 };
 
@@ -33,9 +35,10 @@ void sequencer_add_event(struct sequencer *s, const struct sideband_event *event
 void sequencer_add_sample(struct sequencer *s, const struct sample *sample);
 
 /* Hands over everything up to and including `watermark`, oldest first; at one instant events come
- * before samples, and otherwise what was added first comes first. */
-void sequencer_run(struct sequencer *s, struct mono watermark,
-                   const struct sequencer_handler *handler);
+ * before samples, and otherwise what was added first comes first. Says up to when all has been
+ * handed over: before the watermark when a sample was not taken. */
+struct mono sequencer_run(struct sequencer *s, struct mono watermark,
+                          const struct sequencer_handler *handler);
 struct sequencer_counters sequencer_read_counters(const struct sequencer *s);
 
 #endif

@@ -34,6 +34,19 @@ const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t 
     return m != NULL ? mappings_find(&m->mappings, address) : NULL;
 }
 
+const struct mapping *processes_code(const struct processes *t, uint32_t pid, uint32_t *out_count,
+                                     uint64_t *out_version)
+{
+    static const struct mapping none;
+    const struct member *m = roster_find(&t->roster, pid);
+
+    if (m == NULL || m->ended)
+        return NULL;
+    *out_count = m->mappings.count;
+    *out_version = m->code_version;
+    return m->mappings.count > 0 ? m->mappings.items : &none;
+}
+
 enum status processes_open_binary(struct processes *t, const struct build_id *id, int *out_fd)
 {
     return binaries_open(t->binaries, id, out_fd);

@@ -81,6 +81,10 @@ const struct process *processes_find(struct processes *t, uint32_t pid);
 void processes_note(struct processes *t, const struct sighting *s);
 /* NULL: no executable mapping holds `address`. */
 const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t address);
+/* All executable mappings, by address; *out_version is never 0 and changes with them. NULL: the
+ * process is not known, or has ended. Until the table next changes. */
+const struct mapping *processes_code(const struct processes *t, uint32_t pid, uint32_t *out_count,
+                                     uint64_t *out_version);
 /* What the process itself calls its code at `address`, in memory without a file; NULL: nothing is
  * known. Valid until the next call of processes_note. */
 const char *processes_name_jit(struct processes *t, uint32_t pid, uint64_t address);

@@ -19,6 +19,7 @@ static struct member *add_bare(struct processes *t, uint32_t pid, struct mono wh
         return NULL;
     m->process.start_ns = process_start_at(t, when);
     process_renew_serial(t, m);
+    process_renew_code(t, m);
     return m;
 }
 
@@ -84,6 +85,7 @@ static void on_exec(struct processes *t, const struct sideband_event *e)
         return;
     roster_revive(&t->roster, m);
     mappings_deinit(&m->mappings);
+    process_renew_code(t, m);
     process_drop_jit(m);
     m->threads = 1; /* the others are gone: exec ends them */
     process_set_comm(m, e->comm);
@@ -117,6 +119,7 @@ static void on_mmap(struct processes *t, const struct sideband_event *e)
     mapping.trampolines = process_maps_trampolines(m, &mapping);
     if (st == ST_OK)
         st = mappings_put(&m->mappings, mapping);
+    process_renew_code(t, m);
     if (st != ST_OK)
         t->mappings_refused++;
 }

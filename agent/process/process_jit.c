@@ -24,10 +24,19 @@ bool process_maps_trampolines(const struct member *m, const struct mapping *mapp
            jit_has_trampolines(m->jit, mapping->start, mapping->end);
 }
 
-static void mark_trampolines(struct member *m)
+static void mark_trampolines(struct processes *t, struct member *m)
 {
-    for (uint32_t i = 0; i < m->mappings.count; i++)
-        m->mappings.items[i].trampolines = process_maps_trampolines(m, &m->mappings.items[i]);
+    bool changed = false;
+
+    for (uint32_t i = 0; i < m->mappings.count; i++) {
+        struct mapping *mapping = &m->mappings.items[i];
+        bool trampolines = process_maps_trampolines(m, mapping);
+
+        changed |= trampolines != mapping->trampolines;
+        mapping->trampolines = trampolines;
+    }
+    if (changed)
+        process_renew_code(t, m);
 }
 
 void process_follow_jit(struct processes *t, struct member *m)
@@ -35,7 +44,7 @@ void process_follow_jit(struct processes *t, struct member *m)
     if (m->jit == NULL || !jit_follow(m->jit, t->now))
         return;
     make_room(t, m);
-    mark_trampolines(m);
+    mark_trampolines(t, m);
 }
 
 static void begin(struct processes *t, struct member *m, uint32_t elder)

@@ -34,6 +34,11 @@ bool process_same_start(uint64_t a, uint64_t b)
     return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
+void process_renew_code(struct processes *t, struct member *m)
+{
+    m->code_version = ++t->code_version;
+}
+
 void process_renew_serial(struct processes *t, struct member *m)
 {
     m->process.serial = ++t->serial;
@@ -48,6 +53,7 @@ static void fill_in(struct processes *t, struct member *m, struct snapshot *s)
     process_set_comm(m, s->comm);
     m->process.start_ns = s->start_ns;
     m->mappings = s->mappings;
+    process_renew_code(t, m);
     m->threads = s->threads > 0 ? s->threads : 1;
     t->mappings_refused += s->refused;
     *s = (struct snapshot){0};

@@ -15,7 +15,7 @@ struct processes {
     struct mono now; /* the latest event */
     uint64_t tick_ns; /* what /proc counts start times in */
     uint64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: the time spent suspended */
-    uint64_t serial;
+    uint64_t serial, code_version; /* the last ones given */
     uint32_t scan;
     uint64_t mappings_refused;
     struct disclosure disclosure;
@@ -30,6 +30,8 @@ bool process_same_start(uint64_t a, uint64_t b); /* of one pid */
 
 /* Whoever knows the process by its serial has to ask again. */
 void process_renew_serial(struct processes *t, struct member *m);
+
+void process_renew_code(struct processes *t, struct member *m); /* its mappings have changed */
 
 /* Reads a pid that is not in the table. ST_NOT_FOUND: gone; ST_NOMEM. */
 enum status process_load(struct processes *t, uint32_t pid, struct member **out);

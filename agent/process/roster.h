@@ -17,6 +17,7 @@ enum { ROSTER_BUCKETS = 1 << 14 };
 struct member {
     struct process process;
     struct mappings mappings;
+    uint64_t code_version; /* changes with the mappings */
     uint32_t threads; /* alive, as far as events told */
     uint32_t scan; /* the last one that saw it */
     bool ended;

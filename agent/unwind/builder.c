@@ -3,41 +3,53 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 
+enum job_state { JOB_FREE, JOB_WAITING, JOB_IN_HAND, JOB_DONE };
+
 struct job {
+    enum job_state state;
     int fd;
+    uint64_t bytes; /* of the file */
     struct build build;
 };
 
 struct builder {
     pthread_t thread;
     bool thread_runs;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* of all below but the job in hand's build */
     pthread_cond_t wanted; /* a job was submitted, or the end has come */
     bool closing;
-    struct job jobs[BUILDER_JOBS_MAX]; /* a ring: done ones first, then those that wait */
-    uint32_t first, done, count;
+    struct job jobs[BUILDER_JOBS_MAX];
 };
 
-static struct job *job_at(struct builder *b, uint32_t i)
+/* NULL: none is in that state. */
+static struct job *find_job(struct builder *b, enum job_state state)
 {
-    return &b->jobs[(b->first + i) % BUILDER_JOBS_MAX];
+    struct job *found = NULL;
+
+    for (uint32_t i = 0; i < BUILDER_JOBS_MAX; i++)
+        if (b->jobs[i].state == state && (found == NULL || b->jobs[i].bytes < found->bytes))
+            found = &b->jobs[i];
+    return found;
 }
 
-/* The oldest job that waits stays in its place while it is worked on. NULL: the end. */
+/* NULL: the end. */
 static struct job *await_job(struct builder *b)
 {
     struct job *job = NULL;
 
     pthread_mutex_lock(&b->lock);
-    while (!b->closing && b->done == b->count)
+    while (!b->closing && (job = find_job(b, JOB_WAITING)) == NULL)
         pthread_cond_wait(&b->wanted, &b->lock);
-    if (!b->closing)
-        job = job_at(b, b->done);
+    if (b->closing)
+        job = NULL;
+    if (job != NULL)
+        job->state = JOB_IN_HAND;
     pthread_mutex_unlock(&b->lock);
     return job;
 }
@@ -58,11 +70,11 @@ static void *work(void *arg)
     while ((job = await_job(b)) != NULL) {
         uint64_t before = cpu_time_ns();
 
-        job->build.status = rows_read(job->fd, &job->build.rows);
+        job->build.status = file_rows_read(job->fd, &job->build.rows);
         job->build.cpu_ns = cpu_time_ns() - before;
         close(job->fd);
         pthread_mutex_lock(&b->lock);
-        b->done++;
+        job->state = JOB_DONE;
         pthread_mutex_unlock(&b->lock);
     }
     return NULL;
@@ -111,15 +123,19 @@ static void stop_thread(struct builder *b)
 
 void builder_free(struct builder *b)
 {
+    struct build build;
+    struct job *job;
+
     if (b == NULL)
         return;
     if (b->thread_runs)
         stop_thread(b);
-    for (uint32_t i = 0; i < b->count; i++)
-        if (i < b->done)
-            rows_deinit(&job_at(b, i)->build.rows);
-        else
-            close(job_at(b, i)->fd);
+    while ((job = find_job(b, JOB_WAITING)) != NULL) {
+        close(job->fd);
+        job->state = JOB_FREE;
+    }
+    while (builder_collect(b, &build))
+        file_rows_deinit(&build.rows);
     pthread_cond_destroy(&b->wanted);
     pthread_mutex_destroy(&b->lock);
     free(b);
@@ -127,30 +143,33 @@ void builder_free(struct builder *b)
 
 enum status builder_submit(struct builder *b, uint32_t binary, int fd)
 {
-    enum status st = ST_FULL;
+    struct stat file = {0};
+    struct job *job;
 
+    (void)fstat(fd, &file); /* else: first */
     pthread_mutex_lock(&b->lock);
-    if (b->count < BUILDER_JOBS_MAX) {
-        *job_at(b, b->count++) = (struct job){.fd = fd, .build = {.binary = binary}};
+    job = find_job(b, JOB_FREE);
+    if (job != NULL) {
+        *job = (struct job){.state = JOB_WAITING,
+                            .fd = fd,
+                            .bytes = (uint64_t)file.st_size,
+                            .build = {.binary = binary}};
         pthread_cond_signal(&b->wanted);
-        st = ST_OK;
     }
     pthread_mutex_unlock(&b->lock);
-    return st;
+    return job != NULL ? ST_OK : ST_FULL;
 }
 
 bool builder_collect(struct builder *b, struct build *out)
 {
-    bool is_done;
+    struct job *job;
 
     pthread_mutex_lock(&b->lock);
-    is_done = b->done > 0;
-    if (is_done) {
-        *out = b->jobs[b->first].build;
-        b->first = (b->first + 1) % BUILDER_JOBS_MAX;
-        b->done--;
-        b->count--;
+    job = find_job(b, JOB_DONE);
+    if (job != NULL) {
+        *out = job->build;
+        job->state = JOB_FREE;
     }
     pthread_mutex_unlock(&b->lock);
-    return is_done;
+    return job != NULL;
 }

@@ -1,23 +1,24 @@
-/* builder - reads files' unwind tables on a thread of its own: the largest take 100 ms. Files go
- * in, rows come out in the same order. All functions: one thread, that of the owner. */
+/* builder - reads files' unwind tables on a thread of its own: the largest take 100 ms. The
+ * smallest file comes first, so that nobody's libc waits for somebody's browser. All functions: one
+ * thread, that of the owner. */
 #ifndef AGENT_UNWIND_BUILDER_H
 #define AGENT_UNWIND_BUILDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/unwind/rows.h"
+#include "agent/unwind/file_rows.h"
 #include "common/status.h"
 
-enum { BUILDER_JOBS_MAX = 8 }; /* taken on: bounds the open files and the rows that wait */
+enum { BUILDER_JOBS_MAX = 64 }; /* taken on: bounds the open files */
 
 struct builder; /* opaque */
 
 struct build {
     uint32_t binary; /* whatever number the owner gave */
-    enum status status; /* rows_read's */
+    enum status status; /* file_rows_read's */
     uint64_t cpu_ns; /* what it took */
-    struct rows rows; /* the taker's */
+    struct file_rows rows; /* the taker's */
 };
 
 enum status builder_new(struct builder **out);

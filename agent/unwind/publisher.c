@@ -7,11 +7,14 @@ enum { BUCKETS = 1 << 10 };
 
 struct published { /* a process */
     uint32_t pid;
+    struct published_state state;
     struct mono used; /* by a sample */
     struct code_mapping *mappings;
     uint32_t mapping_count;
     struct ranges ranges;
+    uint64_t program;
     uint32_t pages; /* in the kernel */
+    bool settled; /* the kernel is told of all changes */
     bool stale; /* to be published anew */
     struct published *next;
 };
@@ -121,7 +124,18 @@ static enum status put_pages(struct publisher *p, struct published *one)
     return st;
 }
 
-/* What the tables say now, told to the kernel. */
+static bool waits(const struct publisher *p, const struct published *one)
+{
+    for (uint32_t i = 0; i < one->mapping_count; i++)
+        if (one->mappings[i].kind == CODE_FILE &&
+            !tables_settled(tables_state(p->tables, one->mappings[i].binary)))
+            return true;
+    return false;
+}
+
+/* What the tables say now. While some of them is being built the kernel is told nothing, so that
+ * samples come with copies of their stacks: without its table, code is taken to have frame
+ * pointers. */
 static enum status publish(struct publisher *p, struct published *one)
 {
     struct ranges ranges = {0};
@@ -132,6 +146,10 @@ static enum status publish(struct publisher *p, struct published *one)
     p->counters.ranges_dropped += ranges.dropped;
     ranges_deinit(&one->ranges);
     one->ranges = ranges;
+    if (!one->settled || waits(p, one)) {
+        delete_pages(p, one, 0);
+        return ST_OK;
+    }
     return put_pages(p, one);
 }
 
@@ -163,10 +181,10 @@ static struct published *find_or_add(struct publisher *p, uint32_t pid)
     return one;
 }
 
-enum status publisher_put(struct publisher *p, uint32_t pid, const struct code_mapping *mappings,
-                          uint32_t count, struct mono now)
+enum status publisher_put(struct publisher *p, uint32_t pid, const struct code *code,
+                          struct mono now)
 {
-    struct code_mapping *copy = calloc(count > 0 ? count : 1, sizeof(*copy));
+    struct code_mapping *copy = calloc(code->count > 0 ? code->count : 1, sizeof(*copy));
     struct published *one = copy == NULL ? NULL : find_or_add(p, pid);
 
     if (one == NULL) {
@@ -174,14 +192,17 @@ enum status publisher_put(struct publisher *p, uint32_t pid, const struct code_m
         publisher_drop(p, pid);
         return ST_NOMEM;
     }
-    if (count > 0)
-        memcpy(copy, mappings, count * sizeof(*copy));
+    if (code->count > 0)
+        memcpy(copy, code->mappings, code->count * sizeof(*copy));
     free(one->mappings);
     one->mappings = copy;
-    one->mapping_count = count;
+    one->mapping_count = code->count;
+    one->settled = one->settled && one->program == code->program;
+    one->program = code->program;
+    one->state = (struct published_state){code->version, now};
     one->used = now;
     publish_or_remove(p, pid);
-    return publisher_knows(p, pid) ? ST_OK : ST_FULL;
+    return find(p, pid) != NULL ? ST_OK : ST_FULL;
 }
 
 void publisher_drop(struct publisher *p, uint32_t pid)
@@ -192,9 +213,24 @@ void publisher_drop(struct publisher *p, uint32_t pid)
         remove_at(p, place);
 }
 
-bool publisher_knows(const struct publisher *p, uint32_t pid)
+struct published_state publisher_state(const struct publisher *p, uint32_t pid)
 {
-    return find(p, pid) != NULL;
+    const struct published *one = find(p, pid);
+
+    return one == NULL ? (struct published_state){0} : one->state;
+}
+
+void publisher_sweep(struct publisher *p, bool (*stays)(void *arg, uint32_t pid), void *arg)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        struct published **place = &p->buckets[i];
+
+        while (*place != NULL)
+            if (stays(arg, (*place)->pid))
+                place = &(*place)->next;
+            else
+                remove_at(p, place);
+    }
 }
 
 void publisher_touch(struct publisher *p, uint32_t pid, struct mono now)
@@ -203,6 +239,13 @@ void publisher_touch(struct publisher *p, uint32_t pid, struct mono now)
 
     if (one != NULL)
         one->used = now;
+}
+
+struct mono publisher_used(const struct publisher *p, uint32_t pid)
+{
+    const struct published *one = find(p, pid);
+
+    return one == NULL ? (struct mono){0} : one->used;
 }
 
 static bool maps_binary(const struct published *one, uint32_t binary)
@@ -220,6 +263,27 @@ static struct published *first_stale(struct published *one)
     return one;
 }
 
+static void publish_stale(struct publisher *p)
+{
+    struct published *one;
+
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        while ((one = first_stale(p->buckets[i])) != NULL) {
+            one->stale = false;
+            publish_or_remove(p, one->pid);
+        }
+}
+
+void publisher_run(struct publisher *p, struct mono now)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        for (struct published *one = p->buckets[i]; one != NULL; one = one->next) {
+            one->stale = !one->settled && mono_since(now, one->state.put_at) >= PUBLISHER_SETTLE_NS;
+            one->settled |= one->stale;
+        }
+    publish_stale(p);
+}
+
 /* In two passes, since publishing one process may displace any other. */
 void publisher_table_changed(struct publisher *p, uint32_t binary)
 {
@@ -228,11 +292,7 @@ void publisher_table_changed(struct publisher *p, uint32_t binary)
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (one = p->buckets[i]; one != NULL; one = one->next)
             one->stale = maps_binary(one, binary);
-    for (uint32_t i = 0; i < BUCKETS; i++)
-        while ((one = first_stale(p->buckets[i])) != NULL) {
-            one->stale = false;
-            publish_or_remove(p, one->pid);
-        }
+    publish_stale(p);
 }
 
 const struct ranges *publisher_ranges(const struct publisher *p, uint32_t pid)
@@ -246,11 +306,7 @@ bool publisher_waits(const struct publisher *p, uint32_t pid)
 {
     const struct published *one = find(p, pid);
 
-    for (uint32_t i = 0; one != NULL && i < one->mapping_count; i++)
-        if (one->mappings[i].kind == CODE_FILE &&
-            !tables_settled(tables_state(p->tables, one->mappings[i].binary)))
-            return true;
-    return false;
+    return one != NULL && waits(p, one);
 }
 
 struct publisher_counters publisher_read_counters(const struct publisher *p)

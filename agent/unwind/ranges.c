@@ -69,7 +69,8 @@ static enum status add_file(struct ranges *r, const struct tables *tables,
 
     if (!tables_settled(state))
         return ST_OK;
-    if (state != TABLE_READY || !rows_pc_at(tables_file(tables, m->binary), m->file_offset, &pc))
+    if (state != TABLE_READY ||
+        !file_rows_pc_at(tables_file(tables, m->binary), m->file_offset, &pc))
         return add_whole(r, m, ABI_RANGE_FRAME_POINTER);
     pieces = tables_pieces(tables, m->binary, &count);
     return add_pieces(r, m, m->start - pc, pieces, count);

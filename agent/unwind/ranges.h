@@ -25,8 +25,7 @@ struct ranges { /* zero-initialised is empty */
     uint32_t dropped; /* over RANGES_MAX */
 };
 
-/* `mappings` ascend and do not overlap. Files whose tables are not settled get no range: a walk
- * that comes there ends, and the agent goes on with it. */
+/* `mappings` ascend and do not overlap. Files whose tables are not settled get no range. */
 enum status ranges_make(const struct tables *tables, const struct code_mapping *mappings,
                         uint32_t count, struct ranges *out);
 void ranges_deinit(struct ranges *r); /* leaves the empty set */

@@ -7,10 +7,11 @@
 
 struct table {
     uint32_t binary;
+    struct build_id id;
     enum table_state state;
     struct mono used; /* by a sample */
     struct mono given_up; /* EVICTED: when */
-    struct rows file; /* without rows */
+    struct file_rows file; /* without rows */
     struct table_piece *pieces; /* READY; and EVICTED until the grace is over */
     uint32_t piece_count;
     struct table *next_wanted;
@@ -24,6 +25,7 @@ struct tables {
     uint32_t capacity;
     struct table *wanted, **wanted_end;
     uint32_t working; /* files that the builder has */
+    struct mono forgot; /* when tables_run last looked for what to forget */
     uint32_t leaving; /* EVICTED tables that still have pieces */
     struct build pending; /* done, waits for room */
     bool is_pending;
@@ -121,13 +123,15 @@ static bool may_come_back(const struct table *table, struct mono now)
     return table->piece_count == 0 && mono_since(now, table->given_up) >= TABLES_RETRY_NS;
 }
 
-enum table_state tables_use(struct tables *t, uint32_t binary, struct mono now)
+enum table_state tables_use(struct tables *t, uint32_t binary, const struct build_id *id,
+                            struct mono now)
 {
     struct table *table = find_or_add(t, binary);
 
     if (table == NULL)
         return TABLE_FAILED;
     table->used = now;
+    table->id = *id;
     if (table->state == TABLE_EVICTED && !may_come_back(table, now))
         return TABLE_EVICTED;
     if (handle(t, table, TABLE_USED))
@@ -142,7 +146,7 @@ enum table_state tables_state(const struct tables *t, uint32_t binary)
     return table == NULL ? TABLE_UNKNOWN : table->state;
 }
 
-const struct rows *tables_file(const struct tables *t, uint32_t binary)
+const struct file_rows *tables_file(const struct tables *t, uint32_t binary)
 {
     return &find(t, binary)->file;
 }
@@ -194,7 +198,7 @@ static void drop_pieces(struct tables *t, struct table *table)
 }
 
 /* The rows of one piece, into its shard. */
-static enum status place_piece(struct tables *t, const struct rows *rows, uint32_t first,
+static enum status place_piece(struct tables *t, const struct file_rows *rows, uint32_t first,
                                struct table_piece *out)
 {
     uint32_t left = rows->count - first;
@@ -212,7 +216,7 @@ static enum status place_piece(struct tables *t, const struct rows *rows, uint32
     return ST_OK;
 }
 
-static enum status place(struct tables *t, struct table *table, const struct rows *rows)
+static enum status place(struct tables *t, struct table *table, const struct file_rows *rows)
 {
     uint32_t pieces = (rows->count + ABI_SHARD_ROWS - 1) / ABI_SHARD_ROWS;
     enum status st = ST_OK;
@@ -278,7 +282,7 @@ static void end_graces(struct tables *t, struct mono now)
 static void finish_pending(struct tables *t, enum table_event event)
 {
     t->is_pending = false;
-    rows_deinit(&t->pending.rows);
+    file_rows_deinit(&t->pending.rows);
     (void)handle(t, find(t, t->pending.binary), event);
 }
 
@@ -296,6 +300,26 @@ static void place_pending(struct tables *t, struct mono now)
         table->given_up = now;
         finish_pending(t, TABLE_OUT);
     }
+}
+
+/* ---- forgetting ---- */
+
+static bool is_forgettable(const struct table *table, struct mono now)
+{
+    return tables_settled(table->state) && table->state != TABLE_READY && table->piece_count == 0 &&
+           mono_since(now, table->used) >= TABLES_FORGET_NS;
+}
+
+static void forget(struct tables *t, struct mono now)
+{
+    if (mono_since(now, t->forgot) < TABLES_FORGET_NS)
+        return;
+    t->forgot = now;
+    for (uint32_t i = 0; i < t->capacity; i++)
+        if (t->items[i] != NULL && is_forgettable(t->items[i], now)) {
+            free(t->items[i]);
+            t->items[i] = NULL;
+        }
 }
 
 /* ---- the worker ---- */
@@ -333,7 +357,7 @@ static void hand_out(struct tables *t)
         t->wanted = table->next_wanted;
         if (t->wanted == NULL)
             t->wanted_end = &t->wanted;
-        if (t->options.open(t->options.arg, table->binary, &fd) == ST_OK) {
+        if (t->options.open(t->options.arg, &table->id, &fd) == ST_OK) {
             (void)builder_submit(t->builder, table->binary, fd); /* `working` says there is room */
             t->working++;
             event = TABLE_BEGUN;
@@ -344,6 +368,7 @@ static void hand_out(struct tables *t)
 
 void tables_run(struct tables *t, struct mono now)
 {
+    forget(t, now);
     end_graces(t, now);
     collect(t, now);
     hand_out(t);
@@ -389,7 +414,7 @@ void tables_free(struct tables *t)
         return;
     builder_free(t->builder);
     if (t->is_pending)
-        rows_deinit(&t->pending.rows);
+        file_rows_deinit(&t->pending.rows);
     for (uint32_t i = 0; i < t->capacity; i++) {
         if (t->items[i] != NULL)
             drop_pieces(t, t->items[i]);

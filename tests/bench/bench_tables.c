@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/unwind/rows.h"
+#include "agent/unwind/file_rows.h"
 #include "common/clock.h"
 
 enum {
@@ -41,7 +41,7 @@ static uint64_t cpu_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t code_bytes(const struct rows *r)
+static uint64_t code_bytes(const struct file_rows *r)
 {
     uint64_t bytes = 0;
 
@@ -56,14 +56,14 @@ static uint64_t time_rows(int fd)
     uint64_t best = UINT64_MAX;
 
     for (int i = 0; i < ROUNDS; i++) {
-        struct rows r = {0};
+        struct file_rows r = {0};
         uint64_t start = cpu_ns(), took;
 
-        if (rows_read(fd, &r) != ST_OK)
+        if (file_rows_read(fd, &r) != ST_OK)
             exit(1);
         took = cpu_ns() - start;
         best = took < best ? took : best;
-        rows_deinit(&r);
+        file_rows_deinit(&r);
     }
     return best;
 }
@@ -79,7 +79,7 @@ static uint64_t time_reading(int fd, uint64_t bytes)
     return cpu_ns() - start;
 }
 
-static uint64_t time_libdw(int fd, const struct rows *r)
+static uint64_t time_libdw(int fd, const struct file_rows *r)
 {
     uint32_t rows = r->count < PEER_ROWS ? r->count : PEER_ROWS, step = r->count / rows;
     uint64_t start = cpu_ns();
@@ -103,10 +103,10 @@ struct sum {
 static void measure(const char *path, struct sum *sum)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct rows r = {0};
+    struct file_rows r = {0};
     double mb, bytes;
 
-    if (fd < 0 || rows_read(fd, &r) != ST_OK || r.count == 0) {
+    if (fd < 0 || file_rows_read(fd, &r) != ST_OK || r.count == 0) {
         printf("%-24.24s not here, or without unwind information\n", strrchr(path, '/') + 1);
         if (fd >= 0)
             (void)close(fd);
@@ -122,7 +122,7 @@ static void measure(const char *path, struct sum *sum)
            (double)time_libdw(fd, &r) / 1e3 / mb);
     sum->mb += mb;
     sum->bytes += bytes;
-    rows_deinit(&r);
+    file_rows_deinit(&r);
     (void)close(fd);
 }
 

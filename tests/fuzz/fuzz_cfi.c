@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "agent/unwind/cfi.h"
-#include "agent/unwind/rows.h"
+#include "agent/unwind/file_rows.h"
 #include "tests/fuzz/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -42,12 +42,12 @@ static void read_section(struct slice bytes, uint8_t choice)
 static void read_file(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    struct rows r = {0};
+    struct file_rows r = {0};
 
     require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    if (rows_read(fd, &r) == ST_OK)
+    if (file_rows_read(fd, &r) == ST_OK)
         check_rows(r.items, r.count, UINT32_MAX);
-    rows_deinit(&r);
+    file_rows_deinit(&r);
     close(fd);
 }
 

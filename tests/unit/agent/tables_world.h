@@ -28,10 +28,11 @@ struct tables_world {
     void *arg;
 };
 
-static inline enum status world_open_file(void *arg, uint32_t binary, int *out_fd)
+static inline enum status world_open_file(void *arg, const struct build_id *id, int *out_fd)
 {
     const struct tables_world *w = arg;
-    int fd = w->files[binary] == NULL ? -1 : open(w->files[binary], O_RDONLY | O_CLOEXEC);
+    const char *path = w->files[id->bytes[0]];
+    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
         return ST_NOT_FOUND;
@@ -64,6 +65,13 @@ static inline void world_close(struct tables_world *w)
 {
     tables_free(w->tables);
     kernel_maps_close(w->maps);
+}
+
+static inline enum table_state world_use(struct tables_world *w, uint32_t binary)
+{
+    const struct build_id id = {.length = 1, .bytes = {(uint8_t)binary}};
+
+    return tables_use(w->tables, binary, &id, w->now);
 }
 
 /* Lets the worker finish; time stands still. */

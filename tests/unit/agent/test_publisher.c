@@ -35,19 +35,21 @@ static void close_all(struct world *w)
 
 static void build(struct world *w, uint32_t binary)
 {
-    (void)tables_use(w->tables.tables, binary, w->tables.now);
+    (void)world_use(&w->tables, binary);
     world_settle(&w->tables);
 }
 
 static void put(struct world *w, const struct code_mapping *m, uint32_t count)
 {
-    assert_int_equal(publisher_put(w->publisher, 7, m, count, w->tables.now), ST_OK);
+    const struct code code = {m, count, 1, 1};
+
+    assert_int_equal(publisher_put(w->publisher, 7, &code, w->tables.now), ST_OK);
 }
 
 /* The code of a file as the loader maps it, from its segment's page on. */
 static struct code_mapping code_of(struct world *w, uint32_t binary)
 {
-    const struct rows_segment *s = &tables_file(w->tables.tables, binary)->segments[0];
+    const struct file_segment *s = &tables_file(w->tables.tables, binary)->segments[0];
     uint64_t page = s->offset - s->offset % 4096;
 
     return (struct code_mapping){.start = START,
@@ -61,7 +63,7 @@ static void addresses_lead_to_their_rows(void **state)
     struct world w = {.tables = {.files = {EXE}}};
     struct code_mapping m;
     const struct ranges *r;
-    const struct rows *file;
+    const struct file_rows *file;
 
     (void)state;
     open_all(&w, 0);
@@ -128,7 +130,7 @@ static void a_table_that_comes_later_gets_its_range(void **state)
 
     (void)state;
     open_all(&w, 0);
-    (void)tables_use(w.tables.tables, 0, w.tables.now);
+    (void)world_use(&w.tables, 0);
     put(&w, &m, 1);
     assert_int_equal(publisher_ranges(w.publisher, 7)->count, 0);
     assert_true(publisher_waits(w.publisher, 7));
@@ -152,8 +154,8 @@ static void a_table_that_goes_leaves_frame_pointers(void **state)
     put(&w, &m, 1);
     assert_int_equal(publisher_ranges(w.publisher, 7)->items[0].rule, ABI_RANGE_ROWS);
     world_pass(&w.tables, TABLES_HOT_NS);
-    (void)tables_use(w.tables.tables, 1, w.tables.now);
-    (void)tables_use(w.tables.tables, 2, w.tables.now);
+    (void)world_use(&w.tables, 1);
+    (void)world_use(&w.tables, 2);
     for (int i = 0; i < 10000 && tables_state(w.tables.tables, 0) == TABLE_READY; i++) {
         tables_run(w.tables.tables, w.tables.now);
         usleep(1000);
@@ -169,13 +171,34 @@ static void a_process_that_ended_is_no_longer_known(void **state)
     (void)state;
     open_all(&w, 0);
     put(&w, NULL, 0);
-    assert_true(publisher_knows(w.publisher, 7));
+    assert_int_equal(publisher_state(w.publisher, 7).version, 1);
     assert_int_equal(publisher_ranges(w.publisher, 7)->count, 0);
     publisher_drop(w.publisher, 7);
     publisher_drop(w.publisher, 7);
-    assert_false(publisher_knows(w.publisher, 7));
+    assert_int_equal(publisher_state(w.publisher, 7).version, 0);
     assert_null(publisher_ranges(w.publisher, 7));
     assert_int_equal(publisher_read_counters(w.publisher).processes, 0);
+    close_all(&w);
+}
+
+static bool is_not_7(void *arg, uint32_t pid)
+{
+    (void)arg;
+    return pid != 7;
+}
+
+static void a_sweep_drops_those_that_do_not_stay(void **state)
+{
+    const struct code code = {NULL, 0, 5, 1};
+    struct world w = {0};
+
+    (void)state;
+    open_all(&w, 0);
+    put(&w, NULL, 0);
+    assert_int_equal(publisher_put(w.publisher, 7 + 1024, &code, w.tables.now), ST_OK);
+    publisher_sweep(w.publisher, is_not_7, NULL);
+    assert_null(publisher_ranges(w.publisher, 7));
+    assert_int_equal(publisher_state(w.publisher, 7 + 1024).version, 5);
     close_all(&w);
 }
 
@@ -218,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_table_that_comes_later_gets_its_range),
         cmocka_unit_test(a_table_that_goes_leaves_frame_pointers),
         cmocka_unit_test(a_process_that_ended_is_no_longer_known),
+        cmocka_unit_test(a_sweep_drops_those_that_do_not_stay),
         cmocka_unit_test(many_ranges_take_several_pages),
     };
 

@@ -39,6 +39,8 @@ static int drop(void **state)
     return 0;
 }
 
+static uint32_t refused_pid = UINT32_MAX; /* its samples are not taken yet */
+
 static void on_event(void *arg, const struct sideband_event *event)
 {
     struct seen *s = &seen[seen_count++];
@@ -49,11 +51,14 @@ static void on_event(void *arg, const struct sideband_event *event)
         (void)snprintf(s->path, sizeof(s->path), "%s", event->path);
 }
 
-static void on_sample(void *arg, const struct sample *sample)
+static bool on_sample(void *arg, const struct sample *sample)
 {
-    struct seen *s = &seen[seen_count++];
+    struct seen *s = &seen[seen_count];
 
     (void)arg;
+    if (sample->pid == refused_pid)
+        return false;
+    seen_count++;
     *s = (struct seen){.is_sample = true,
                        .time_ns = sample->time.ns,
                        .pid = sample->pid,
@@ -63,13 +68,14 @@ static void on_sample(void *arg, const struct sample *sample)
         s->kernel[i] = sample->kernel[i];
     for (uint32_t i = 0; i < sample->user_count && i < 4; i++)
         s->user[i] = sample->user[i];
+    return true;
 }
 
-static void run_until(uint64_t ns)
+static uint64_t run_until(uint64_t ns)
 {
     const struct sequencer_handler handler = {on_event, on_sample, NULL};
 
-    sequencer_run(sequencer, (struct mono){ns}, &handler);
+    return sequencer_run(sequencer, (struct mono){ns}, &handler).ns;
 }
 
 static void add_event(uint64_t ns, uint32_t pid)
@@ -234,6 +240,24 @@ static void what_has_no_room_is_refused_and_counted(void **state)
 
 #define WITH_SEQUENCER(test) cmocka_unit_test_setup_teardown(test, make, drop)
 
+static void a_sample_that_is_not_taken_holds_up_all_that_comes_after_it(void **state)
+{
+    (void)state;
+    add_sample(10, 1);
+    add_sample(20, 2);
+    add_event(30, 3);
+    add_sample(40, 4);
+    refused_pid = 2;
+    assert_int_equal(run_until(35), 19);
+    EXPECT_PIDS(1);
+    add_event(15, 5);
+    refused_pid = UINT32_MAX;
+    assert_int_equal(run_until(35), 35);
+    EXPECT_PIDS(1, 5, 2, 3);
+    assert_int_equal(run_until(45), 45);
+    EXPECT_PIDS(1, 5, 2, 3, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +270,7 @@ int main(void)
         WITH_SEQUENCER(a_sample_without_a_stack_is_handed_over_as_well),
         WITH_SEQUENCER(thousands_of_any_order_come_out_sorted),
         WITH_SEQUENCER(what_has_no_room_is_refused_and_counted),
+        WITH_SEQUENCER(a_sample_that_is_not_taken_holds_up_all_that_comes_after_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

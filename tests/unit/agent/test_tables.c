@@ -11,13 +11,13 @@
 
 static void expect_rows_of(struct tables_world *w, uint32_t binary)
 {
-    struct rows rows = {0};
+    struct file_rows rows = {0};
     const struct table_piece *pieces;
     uint32_t count, at = 0;
     int fd = open(w->files[binary], O_RDONLY | O_CLOEXEC);
 
     assert_int_equal(tables_state(w->tables, binary), TABLE_READY);
-    assert_int_equal(rows_read(fd, &rows), ST_OK);
+    assert_int_equal(file_rows_read(fd, &rows), ST_OK);
     pieces = tables_pieces(w->tables, binary, &count);
     assert_int_equal(tables_file(w->tables, binary)->base, rows.base);
     for (uint32_t i = 0; i < count; i++) {
@@ -29,7 +29,7 @@ static void expect_rows_of(struct tables_world *w, uint32_t binary)
         at += r->count;
     }
     assert_int_equal(at, rows.count);
-    rows_deinit(&rows);
+    file_rows_deinit(&rows);
     close(fd);
 }
 
@@ -40,12 +40,12 @@ static void a_table_is_built_when_it_is_first_used(void **state)
     (void)state;
     world_open(&w, 0);
     assert_int_equal(tables_state(w.tables, 0), TABLE_UNKNOWN);
-    assert_int_equal(tables_use(w.tables, 0, w.now), TABLE_WANTED);
-    assert_int_equal(tables_use(w.tables, 0, w.now), TABLE_WANTED);
+    assert_int_equal(world_use(&w, 0), TABLE_WANTED);
+    assert_int_equal(world_use(&w, 0), TABLE_WANTED);
     assert_int_equal(w.changes[0], 0);
     world_settle(&w);
     assert_int_equal(w.changes[0], 1);
-    assert_int_equal(tables_use(w.tables, 0, w.now), TABLE_READY);
+    assert_int_equal(world_use(&w, 0), TABLE_READY);
     expect_rows_of(&w, 0);
     assert_int_equal(tables_read_counters(w.tables).built, 1);
     assert_int_equal(tables_read_counters(w.tables).bytes, sizeof(struct abi_shard));
@@ -61,7 +61,7 @@ static void a_large_table_takes_several_shards(void **state)
     if (access(LIBCRYPTO, R_OK) != 0)
         skip();
     world_open(&w, 0);
-    (void)tables_use(w.tables, 0, w.now);
+    (void)world_use(&w, 0);
     world_settle(&w);
     (void)tables_pieces(w.tables, 0, &count);
     assert_true(count > 1);
@@ -75,11 +75,11 @@ static void a_file_that_cannot_be_had_or_read_has_failed(void **state)
 
     (void)state;
     world_open(&w, 0);
-    (void)tables_use(w.tables, 0, w.now);
-    (void)tables_use(w.tables, 1, w.now);
+    (void)world_use(&w, 0);
+    (void)world_use(&w, 1);
     world_settle(&w);
-    assert_int_equal(tables_use(w.tables, 0, w.now), TABLE_FAILED);
-    assert_int_equal(tables_use(w.tables, 1, w.now), TABLE_FAILED);
+    assert_int_equal(world_use(&w, 0), TABLE_FAILED);
+    assert_int_equal(world_use(&w, 1), TABLE_FAILED);
     assert_int_equal(tables_read_counters(w.tables).failed, 2);
     world_close(&w);
 }
@@ -96,7 +96,7 @@ static void a_file_without_unwind_information_has_none(void **state)
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     w.files[0] = path;
     world_open(&w, 0);
-    (void)tables_use(w.tables, 0, w.now);
+    (void)world_use(&w, 0);
     world_settle(&w);
     assert_int_equal(tables_state(w.tables, 0), TABLE_NONE);
     world_close(&w);
@@ -111,12 +111,12 @@ static void the_table_that_was_used_the_longest_ago_makes_room(void **state)
     (void)state;
     world_open(&w, 1);
     for (uint32_t i = 0; i < 2; i++) {
-        (void)tables_use(w.tables, i, w.now);
+        (void)world_use(&w, i);
         world_settle(&w);
     }
     world_pass(&w, TABLES_HOT_NS);
-    (void)tables_use(w.tables, 1, w.now);
-    (void)tables_use(w.tables, 2, w.now);
+    (void)world_use(&w, 1);
+    (void)world_use(&w, 2);
     for (int i = 0; i < 10000 && tables_state(w.tables, 0) == TABLE_READY; i++) {
         tables_run(w.tables, w.now);
         usleep(1000);
@@ -139,13 +139,28 @@ static void where_all_are_in_use_a_new_one_is_refused_for_a_while(void **state)
     (void)state;
     world_open(&w, 1);
     for (uint32_t i = 0; i < 3; i++)
-        (void)tables_use(w.tables, i, w.now);
+        (void)world_use(&w, i);
     world_settle(&w);
     assert_int_equal(tables_state(w.tables, 2), TABLE_EVICTED);
     assert_int_equal(tables_read_counters(w.tables).refused, 1);
-    assert_int_equal(tables_use(w.tables, 2, w.now), TABLE_EVICTED);
+    assert_int_equal(world_use(&w, 2), TABLE_EVICTED);
     world_pass(&w, TABLES_RETRY_NS);
-    assert_int_equal(tables_use(w.tables, 2, w.now), TABLE_WANTED);
+    assert_int_equal(world_use(&w, 2), TABLE_WANTED);
+    world_close(&w);
+}
+
+static void what_is_known_of_a_binary_without_a_table_is_forgotten(void **state)
+{
+    struct tables_world w = {.files = {NULL, LIBC}};
+
+    (void)state;
+    world_open(&w, 0);
+    (void)world_use(&w, 0);
+    (void)world_use(&w, 1);
+    world_settle(&w);
+    world_pass(&w, TABLES_FORGET_NS);
+    assert_int_equal(tables_state(w.tables, 0), TABLE_UNKNOWN);
+    assert_int_equal(tables_state(w.tables, 1), TABLE_READY);
     world_close(&w);
 }
 
@@ -157,7 +172,7 @@ static void many_are_built_in_turn(void **state)
     world_open(&w, 0);
     for (uint32_t i = 0; i < 30; i++) {
         w.files[i] = "/proc/self/exe";
-        (void)tables_use(w.tables, i, w.now);
+        (void)world_use(&w, i);
     }
     world_settle(&w);
     for (uint32_t i = 0; i < 30; i++)
@@ -173,7 +188,7 @@ static void closing_with_work_in_hand_leaves_nothing(void **state)
     world_open(&w, 0);
     for (uint32_t i = 0; i < 30; i++) {
         w.files[i] = LIBC;
-        (void)tables_use(w.tables, i, w.now);
+        (void)world_use(&w, i);
     }
     tables_run(w.tables, w.now);
     world_close(&w); /* and no leak, which the sanitizer would report */
@@ -188,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_file_without_unwind_information_has_none),
         cmocka_unit_test(the_table_that_was_used_the_longest_ago_makes_room),
         cmocka_unit_test(where_all_are_in_use_a_new_one_is_refused_for_a_while),
+        cmocka_unit_test(what_is_known_of_a_binary_without_a_table_is_forgotten),
         cmocka_unit_test(many_are_built_in_turn),
         cmocka_unit_test(closing_with_work_in_hand_leaves_nothing),
     };

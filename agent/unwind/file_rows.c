@@ -1,4 +1,4 @@
-#include "agent/unwind/rows.h"
+#include "agent/unwind/file_rows.h"
 
 #include <gelf.h>
 #include <libelf.h>
@@ -16,7 +16,7 @@ struct file {
     Elf *elf;
     size_t names; /* the section of sections' names */
     uint64_t header_address; /* of .eh_frame_hdr; 0: none */
-    struct rows *rows;
+    struct file_rows *rows;
     struct row_list list;
 };
 
@@ -56,15 +56,15 @@ static bool segment_at(Elf *elf, size_t i, GElf_Phdr *out)
     return elf_getphdrnum(elf, &count) == 0 && i < count && gelf_getphdr(elf, (int)i, out) != NULL;
 }
 
-static void collect_segments(Elf *elf, struct rows *r)
+static void collect_segments(Elf *elf, struct file_rows *r)
 {
     GElf_Phdr p;
 
-    for (size_t i = 0; r->segment_count < ROWS_SEGMENTS_MAX && segment_at(elf, i, &p); i++)
+    for (size_t i = 0; r->segment_count < FILE_ROWS_SEGMENTS_MAX && segment_at(elf, i, &p); i++)
         if (p.p_type == PT_LOAD && (p.p_flags & PF_X) != 0 && p.p_filesz > 0 &&
             p.p_vaddr <= INT64_MAX && p.p_filesz <= INT64_MAX && p.p_offset <= INT64_MAX)
             r->segments[r->segment_count++] =
-                (struct rows_segment){p.p_vaddr, p.p_offset, p.p_filesz};
+                (struct file_segment){p.p_vaddr, p.p_offset, p.p_filesz};
 }
 
 /* From the first code to the end of the last. */
@@ -73,7 +73,7 @@ static void begin_list(struct file *f)
     uint64_t base = UINT64_MAX, end = 0;
 
     for (uint32_t i = 0; i < f->rows->segment_count; i++) {
-        const struct rows_segment *s = &f->rows->segments[i];
+        const struct file_segment *s = &f->rows->segments[i];
 
         if (s->address < base)
             base = s->address;
@@ -95,7 +95,7 @@ static Elf_Scn *find_section(const struct file *f, const char *name, GElf_Shdr *
             gelf_getshdr(scn, out) != NULL ? elf_strptr(f->elf, f->names, out->sh_name) : NULL;
 
         if (own != NULL && strcmp(own, name) == 0 && out->sh_type != SHT_NOBITS &&
-            out->sh_size <= ROWS_SECTION_BYTES_MAX)
+            out->sh_size <= FILE_ROWS_SECTION_BYTES_MAX)
             return scn;
     }
     return NULL;
@@ -105,8 +105,8 @@ static bool decompress(Elf_Scn *scn)
 {
     GElf_Chdr compressed;
 
-    return gelf_getchdr(scn, &compressed) != NULL && compressed.ch_size <= ROWS_SECTION_BYTES_MAX &&
-           elf_compress(scn, 0, 0) >= 0;
+    return gelf_getchdr(scn, &compressed) != NULL &&
+           compressed.ch_size <= FILE_ROWS_SECTION_BYTES_MAX && elf_compress(scn, 0, 0) >= 0;
 }
 
 /* Empty: there is none, or none that makes sense. Lent until the file is closed. */
@@ -146,7 +146,7 @@ static struct slice chunk(Elf *elf, uint64_t offset, uint64_t bytes)
 {
     Elf_Data *data;
 
-    if (offset > INT64_MAX || bytes == 0 || bytes > ROWS_SECTION_BYTES_MAX)
+    if (offset > INT64_MAX || bytes == 0 || bytes > FILE_ROWS_SECTION_BYTES_MAX)
         return (struct slice){0};
     data = elf_getdata_rawchunk(elf, (int64_t)offset, bytes, ELF_T_BYTE);
     if (data == NULL || data->d_buf == NULL)
@@ -257,9 +257,9 @@ static enum status read_all(struct file *f)
     return st;
 }
 
-enum status rows_read(int fd, struct rows *out)
+enum status file_rows_read(int fd, struct file_rows *out)
 {
-    struct rows r = {0};
+    struct file_rows r = {0};
     struct file f = {.elf = begin(fd), .rows = &r};
     enum status st = ST_NOT_FOUND;
 
@@ -274,25 +274,25 @@ enum status rows_read(int fd, struct rows *out)
     return st;
 }
 
-void rows_deinit(struct rows *r)
+void file_rows_deinit(struct file_rows *r)
 {
     free(r->items);
-    *r = (struct rows){0};
+    *r = (struct file_rows){0};
 }
 
-static bool holds(const struct rows_segment *s, uint64_t page, uint64_t file_offset)
+static bool holds(const struct file_segment *s, uint64_t page, uint64_t file_offset)
 {
     return file_offset >= page && file_offset < s->offset + s->bytes;
 }
 
 /* Mappings begin at whole pages, so a segment's may begin before it. Where two segments share a
  * page, the one that begins in it is meant. */
-bool rows_pc_at(const struct rows *r, uint64_t file_offset, uint64_t *out)
+bool file_rows_pc_at(const struct file_rows *r, uint64_t file_offset, uint64_t *out)
 {
-    const struct rows_segment *found = NULL;
+    const struct file_segment *found = NULL;
 
     for (uint32_t i = 0; i < r->segment_count; i++) {
-        const struct rows_segment *s = &r->segments[i];
+        const struct file_segment *s = &r->segments[i];
         uint64_t page = s->offset - s->offset % PAGE_BYTES;
 
         if (holds(s, page, file_offset) && (found == NULL || page == file_offset))

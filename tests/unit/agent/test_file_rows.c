@@ -1,6 +1,6 @@
-/* rows: the tables of what is installed here, each row compared with what elfutils says of its
+/* file_rows: the tables of what is installed here, each row compared with what elfutils says of its
  * place; and the figures that they come to. */
-#include "agent/unwind/rows.h"
+#include "agent/unwind/file_rows.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -126,7 +126,7 @@ struct figures {
     uint64_t code_bytes, ns;
 };
 
-static void compare(const struct rows *r, Dwarf_CFI *cfi, struct figures *f)
+static void compare(const struct file_rows *r, Dwarf_CFI *cfi, struct figures *f)
 {
     for (uint32_t i = 0; i < r->count; i++) {
         const struct abi_row *row = &r->items[i];
@@ -141,7 +141,7 @@ static void compare(const struct rows *r, Dwarf_CFI *cfi, struct figures *f)
     }
 }
 
-static void print_figures(const char *path, const struct rows *r, const struct figures *f)
+static void print_figures(const char *path, const struct file_rows *r, const struct figures *f)
 {
     double megabytes = (double)f->code_bytes / (1 << 20);
 
@@ -156,10 +156,10 @@ static void check_file(int fd, const char *path)
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
     Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);
     struct figures f = {0};
-    struct rows r = {0};
+    struct file_rows r = {0};
     struct mono start = clock_mono();
 
-    assert_int_equal(rows_read(fd, &r), ST_OK);
+    assert_int_equal(file_rows_read(fd, &r), ST_OK);
     f.ns = mono_since(clock_mono(), start);
     assert_non_null(cfi);
     for (uint32_t i = 0; i < r.segment_count; i++)
@@ -167,7 +167,7 @@ static void check_file(int fd, const char *path)
     compare(&r, cfi, &f);
     print_figures(path, &r, &f);
     assert_true(f.unsupported <= r.count / 100);
-    rows_deinit(&r);
+    file_rows_deinit(&r);
     dwarf_cfi_end(cfi);
     elf_end(elf);
 }
@@ -215,21 +215,21 @@ static int copy_of_ourselves(void)
 static void a_file_without_section_headers_has_the_same_rows(void **state)
 {
     int fd = copy_of_ourselves();
-    struct rows whole = {0}, bare = {0};
+    struct file_rows whole = {0}, bare = {0};
     Elf64_Ehdr h;
 
     (void)state;
-    assert_int_equal(rows_read(fd, &whole), ST_OK);
+    assert_int_equal(file_rows_read(fd, &whole), ST_OK);
     assert_int_equal(pread(fd, &h, sizeof(h), 0), sizeof(h));
     h.e_shoff = 0;
     h.e_shnum = h.e_shstrndx = 0;
     assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
-    assert_int_equal(rows_read(fd, &bare), ST_OK);
+    assert_int_equal(file_rows_read(fd, &bare), ST_OK);
     assert_int_equal(bare.count, whole.count);
     assert_int_equal(bare.base, whole.base);
     assert_memory_equal(bare.items, whole.items, whole.count * sizeof(*whole.items));
-    rows_deinit(&bare);
-    rows_deinit(&whole);
+    file_rows_deinit(&bare);
+    file_rows_deinit(&whole);
     close(fd);
 }
 
@@ -237,7 +237,7 @@ static void the_vdso_has_rows(void **state)
 {
     const uint8_t *image = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     int fd = memfd_create("vdso", MFD_CLOEXEC);
-    struct rows r = {0};
+    struct file_rows r = {0};
     uint64_t pc = 0;
 
     (void)state;
@@ -245,42 +245,44 @@ static void the_vdso_has_rows(void **state)
         skip();
     assert_int_equal(write(fd, image, 4096), 4096); /* one page at least, and its headers' */
     (void)write(fd, image + 4096, 4096);
-    assert_int_equal(rows_read(fd, &r), ST_OK);
+    assert_int_equal(file_rows_read(fd, &r), ST_OK);
     assert_true(r.count > 4);
-    assert_true(rows_pc_at(&r, 0, &pc));
-    rows_deinit(&r);
+    assert_true(file_rows_pc_at(&r, 0, &pc));
+    file_rows_deinit(&r);
     close(fd);
 }
 
 static void what_is_no_program_is_refused(void **state)
 {
     int fd = memfd_create("text", MFD_CLOEXEC);
-    struct rows r = {0};
+    struct file_rows r = {0};
 
     (void)state;
-    assert_int_equal(rows_read(fd, &r), ST_INVALID);
+    assert_int_equal(file_rows_read(fd, &r), ST_INVALID);
     assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
-    assert_int_equal(rows_read(fd, &r), ST_INVALID);
+    assert_int_equal(file_rows_read(fd, &r), ST_INVALID);
     assert_null(r.items);
     close(fd);
 }
 
 static void a_mapping_may_begin_before_its_code(void **state)
 {
-    const struct rows r = {.base = 0x401234,
-                           .segment_count = 2,
-                           .segments = {{0x401234, 0x1234, 0x1000}, {0x805234, 0x2234, 0x100}}};
+    const struct file_rows r = {
+        .base = 0x401234,
+        .segment_count = 2,
+        .segments = {{0x401234, 0x1234, 0x1000}, {0x805234, 0x2234, 0x100}}};
     uint64_t pc = 0;
 
     (void)state;
-    assert_true(rows_pc_at(&r, 0x1000, &pc));
+    assert_true(file_rows_pc_at(&r, 0x1000, &pc));
     assert_int_equal(pc, UINT64_MAX - 0x233); /* 0x234 before the base */
-    assert_true(rows_pc_at(&r, 0x1500, &pc));
+    assert_true(file_rows_pc_at(&r, 0x1500, &pc));
     assert_int_equal(pc, 0x2cc);
-    assert_true(rows_pc_at(&r, 0x2000, &pc)); /* both lie in this page: the one that begins here */
+    assert_true(
+        file_rows_pc_at(&r, 0x2000, &pc)); /* both lie in this page: the one that begins here */
     assert_int_equal(r.base + pc, 0x805000);
-    assert_false(rows_pc_at(&r, 0x3000, &pc));
-    assert_false(rows_pc_at(&r, 0, &pc));
+    assert_false(file_rows_pc_at(&r, 0x3000, &pc));
+    assert_false(file_rows_pc_at(&r, 0, &pc));
 }
 
 int main(void)
