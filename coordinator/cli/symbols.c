@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/symbols/debug_file.h"
 #include "common/symbols/elf.h"
+#include "common/symbols/extract.h"
 #include "common/symtab.h"
 #include "coordinator/cli/cli.h"
 #include "coordinator/cli/field.h"
@@ -125,25 +127,28 @@ struct upload { /* of one file */
     struct blob packed;
 };
 
-static enum outcome pack(struct cli *c, struct upload *u, const struct symtab *t)
+/* Names and places, those of a separate debug file that is installed here among them. */
+static enum outcome pack(struct cli *c, int fd, struct upload *u)
 {
-    enum status st;
+    static const struct extract_options options = {DEBUG_FILE_ROOT, .places = true};
+    struct symtab t = {0};
+    enum status st = extract_symbols(fd, &options, &t);
 
-    if (t->count == 0)
+    if (st == ST_NOT_FOUND)
         return cli_fail(c, OUTCOME_FAILED,
                         "%s: build id %s, but no symbols; give the binary as it was before it was "
                         "stripped, or its separate debug file",
                         u->file, u->id_text);
-    st = symtab_encode(t, &u->packed);
+    if (st == ST_OK)
+        st = symtab_encode(&t, &u->packed);
+    symtab_deinit(&t);
     return st == ST_OK ? OUTCOME_DONE
                        : cli_fail(c, OUTCOME_FAILED, "%s: %s", u->file, status_text(st));
 }
 
 static enum outcome read_elf(struct cli *c, int fd, struct upload *u)
 {
-    struct symtab t = {0};
     enum status st = elf_build_id(fd, &u->id);
-    enum outcome outcome;
 
     if (st == ST_INVALID)
         return cli_fail(c, OUTCOME_FAILED,
@@ -152,14 +157,10 @@ static enum outcome read_elf(struct cli *c, int fd, struct upload *u)
         return cli_fail(c, OUTCOME_FAILED,
                         "%s: no build id; link with --build-id so that its samples can be known",
                         u->file);
-    if (st == ST_OK)
-        st = elf_symbols(fd, &t);
     if (st != ST_OK)
         return cli_fail(c, OUTCOME_FAILED, "%s: %s", u->file, status_text(st));
     build_id_format(&u->id, u->id_text);
-    outcome = pack(c, u, &t);
-    symtab_deinit(&t);
-    return outcome;
+    return pack(c, fd, u);
 }
 
 static enum outcome read_file(struct cli *c, struct upload *u)

@@ -1,10 +1,12 @@
-"""Names that come after the samples: of a stripped program, by an operator's upload."""
+"""Names that come after the samples: of stripped programs, by an operator's upload."""
 import os
 import shutil
 import subprocess
 import unittest
 
-from fleet import BURN, Fleet, main, wait_for
+from fleet import BUILD, BURN, Fleet, main, wait_for
+
+INLINED = os.path.join(BUILD, "tests", "workloads", "zoo", "inlined")
 
 
 def names(top):
@@ -53,6 +55,41 @@ class LateSymbols(unittest.TestCase):
             self.assertEqual(refused.returncode, 1)
             self.assertIn("as good or better", refused.stderr)
             fleet.cli("symbols", "upload", BURN, "--force")
+
+    @unittest.skipUnless(os.path.exists(INLINED), "no C++ compiler when the zoo was built")
+    def test_an_uploaded_debug_file_names_functions_inlined_in_old_samples(self):
+        with Fleet(["h1"]) as fleet:
+            stripped = os.path.join(fleet.directory, "stripped")
+            debug = os.path.join(fleet.directory, "stripped.debug")
+            subprocess.run(["strip", "--strip-all", "-o", stripped, INLINED], check=True)
+            subprocess.run(["objcopy", "--only-keep-debug", INLINED, debug], check=True)
+            fleet.start_coordinator()
+            fleet.start_agents()
+            program = fleet.start("stripped", fleet.on_host("h1", [stripped, "60"]))
+            wait_for("the program to begin", program.log)
+            session = fleet.start_session("host=h1", "--for", "4s")
+            fleet.wait_session(session)
+            program.kill()
+
+            def top():
+                return fleet.query("top", "--session", session, "--select", "comm=stripped",
+                                   "--limit", "0")
+
+            def rows(answer, function):
+                return [r for r in answer["rows"] if r["key"][0].startswith(function)]
+
+            before = top()
+            self.assertEqual(rows(before, "zoo::"), [])
+            said = fleet.cli("symbols", "upload", debug).stdout
+            self.assertIn("quality lines", said)
+            after = top()
+            self.assertEqual(after["samples"], before["samples"])
+            self.assertTrue(rows(after, "zoo::Spinner<unsigned long>::work"))
+            inlined = rows(after, "zoo::mix")
+            self.assertTrue(inlined, "a function that exists inside of others alone")
+            spent = sum(r["self"]["samples"] for r in inlined)
+            print(f"{spent} of {after['samples']} samples are in inlined functions")
+            self.assertGreater(spent, after["samples"] / 2)
 
 
 if __name__ == "__main__":
