@@ -10,6 +10,7 @@
 #include "agent/process/process.h"
 #include "agent/process/sideband.h"
 #include "agent/resolve.h"
+#include "agent/rights.h"
 #include "agent/sampler/sampler.h"
 #include "agent/sampler/wait_sampler.h"
 #include "agent/sequencer.h"
@@ -238,6 +239,7 @@ static void note_degraded(struct host_source *s)
     s->degraded[0] = '\0';
     add_degraded(s, sampler_degraded(s->sampler));
     add_degraded(s, kernel_degraded(s->kernel));
+    add_degraded(s, rights_degraded());
     if (pids_view() == PIDS_NAMESPACE)
         add_degraded(s, "processes outside of the agent's pid namespace have no names: start it in "
                         "the host's (containers: --pid=host, hostPID)");

@@ -51,14 +51,14 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* A file that could not be read has no identity that holds on another host: its frame is named. */
-static void add_unreadable_file(struct resolver *r, const char *path, uint64_t offset)
+/* For the next frame: code that has no identity which holds on another host. */
+static const char *address_name(struct resolver *r, const char *what, uint64_t offset)
 {
     char *name = r->names[r->frame_count];
 
-    (void)snprintf(name, RESOLVE_NAME_MAX, "%.40s+0x%" PRIx64, base_name(path), offset);
+    (void)snprintf(name, RESOLVE_NAME_MAX, "%.40s+0x%" PRIx64, what, offset);
     utf8_repair(name, strlen(name));
-    add_named(r, name);
+    return name;
 }
 
 static void add_user(struct resolver *r, uint32_t pid, const struct mapping *m, uint64_t address)
@@ -73,7 +73,7 @@ static void add_user(struct resolver *r, uint32_t pid, const struct mapping *m, 
         return;
     }
     if (m->binary->id.length == 0) {
-        add_unreadable_file(r, m->binary->path, offset);
+        add_named(r, address_name(r, base_name(m->binary->path), offset));
         return;
     }
     f = next_frame(r);
@@ -153,7 +153,7 @@ static void add_kernel(struct resolver *r, uint64_t address)
     struct resolved_frame *f;
 
     if (!k.in_image) {
-        add_named(r, k.name != NULL ? k.name : "[unknown kernel code]");
+        add_named(r, k.name != NULL ? k.name : address_name(r, kernel_path, address));
         return;
     }
     f = next_frame(r);

@@ -32,7 +32,7 @@ struct resolver { /* one, reused: the result of a call points into it */
     struct kernel_symbols *kernel;
     struct resolved_frame frames[RESOLVE_FRAMES_MAX];
     uint32_t frame_count;
-    char names[RESOLVE_FRAMES_MAX][RESOLVE_NAME_MAX]; /* of frames in files without an identity */
+    char names[RESOLVE_FRAMES_MAX][RESOLVE_NAME_MAX]; /* of frames in code without an identity */
     char comm[ABI_COMM_BYTES + 1], thread[ABI_COMM_BYTES + 1]; /* as valid UTF-8 */
 };
 

@@ -203,8 +203,9 @@ class Fleet:
             raise AssertionError("the coordinator ended:\n" + self.coordinator.log())
         return self.cli("status", check=False).returncode == 0
 
-    def start_agent(self, host, *labels, options=()):
-        command = [AGENT, "--coordinator", f"tcp://{ADDRESS.format(1)}:7100", "--insecure-plain",
+    def start_agent(self, host, *labels, options=(), program=(AGENT,)):
+        """`program` ends with the agent's file; before it stands what is to start that, if anything."""
+        command = [*program, "--coordinator", f"tcp://{ADDRESS.format(1)}:7100", "--insecure-plain",
                    "--host", host,
                    "--spool", os.path.join(self.directory, f"spool-{host}"),
                    "--scope-cgroup", self.host_cgroup(host), *options]

@@ -10,7 +10,7 @@ Frame = collections.namedtuple("Frame", "name binary kind")
 
 ADDRESS = re.compile(r"\+0x[0-9a-f]+$")  # binary+0xoffset: what stands where a name is not known
 SETTLED = 40  # looks, some 4 s or more, without a new name
-NO_NAMES = {"[jit]", "[unknown]", "[unnamed]", "[unknown kernel code]"}
+NO_NAMES = {"[jit]", "[unknown]", "[unnamed]"}
 
 
 def is_named(frame):

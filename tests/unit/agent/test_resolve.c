@@ -299,7 +299,7 @@ static void kernel_frames_come_after_the_users_as_offsets_from_text(void **state
     assert_string_equal(r.frames[2].path, "[kernel]");
 }
 
-static void kernel_code_that_nobody_knows_keeps_its_frame(void **state)
+static void kernel_code_that_nobody_knows_keeps_its_address(void **state)
 {
     const uint64_t kernel_stack[] = {UINT64_C(0xffffffffffff0000)};
     struct sample s = sample_of(NULL, 0, WALK_NONE);
@@ -312,6 +312,7 @@ static void kernel_code_that_nobody_knows_keeps_its_frame(void **state)
     r = resolve(&resolver, &s);
     assert_int_equal(r.frame_count, 1);
     assert_int_equal(r.frames[0].kind, FRAME_NAMED);
+    assert_string_equal(r.frames[0].name, "[kernel]+0xffffffffffff0000");
 }
 
 static void the_deepest_stack_has_room(void **state)
@@ -377,7 +378,7 @@ int main(void)
         WITH_RESOLVER(a_sample_without_any_frame_says_so),
         WITH_RESOLVER(an_address_of_zero_is_no_trap),
         WITH_RESOLVER(kernel_frames_come_after_the_users_as_offsets_from_text),
-        WITH_RESOLVER(kernel_code_that_nobody_knows_keeps_its_frame),
+        WITH_RESOLVER(kernel_code_that_nobody_knows_keeps_its_address),
         WITH_RESOLVER(the_deepest_stack_has_room),
         WITH_RESOLVER(a_sample_has_its_process_and_the_name_of_its_thread_at_that_time),
         WITH_RESOLVER(names_that_are_no_text_are_made_text),
