@@ -56,3 +56,8 @@ bool event_from_number(uint64_t number, enum event *out)
     *out = row->event;
     return true;
 }
+
+uint32_t event_default_hz(enum event e)
+{
+    return e == EVENT_OFFCPU ? HZ_DEFAULT_OFFCPU : HZ_DEFAULT;
+}

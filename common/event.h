@@ -33,6 +33,11 @@ enum {
     HZ_MIN = 1,
     HZ_MAX = 10000, /* past 5 kHz the timer interrupt alone costs over 7 % of a CPU */
     HZ_DEFAULT = 99, /* odd, so that it does not keep step with the kernel's tick */
+    /* Every thread that waits gives as many samples a second, and a host has thousands: at this
+     * rate 10,000 of them fill a window of 10 s. Waits of 0.1 s and more are seen for certain. */
+    HZ_DEFAULT_OFFCPU = 9,
 };
+
+uint32_t event_default_hz(enum event e);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/event.h"
 #include "common/when.h"
 #include "coordinator/cli/field.h"
 #include "coordinator/cli/format.h"
@@ -34,7 +35,13 @@ static void print_part(struct cli *c, bool stands_out, const char *text)
     fprintf(c->out, "  %s%s%s", screen_on(&c->screen, tone), text, screen_off(&c->screen, tone));
 }
 
-void print_coverage(struct cli *c, const char *label, const struct json_t *coverage, double cores)
+bool waits_are_counted(const char *event)
+{
+    return strcmp(event, event_name(EVENT_OFFCPU)) == 0;
+}
+
+void print_coverage(struct cli *c, const char *label, const struct json_t *coverage,
+                    const char *event, double cores)
 {
     double wanted = field_number(coverage, "hosts_wanted");
     double covered = field_number(coverage, "hosts_covered");
@@ -65,7 +72,8 @@ void print_coverage(struct cli *c, const char *label, const struct json_t *cover
     else
         snprintf(text, sizeof(text), "%s samples at %g to %g Hz", number, low, high);
     print_part(c, false, text);
-    snprintf(text, sizeof(text), "%s cores", format_cores(cores, number));
+    snprintf(text, sizeof(text), "%s %s", format_cores(cores, number),
+             waits_are_counted(event) ? "threads waiting" : "cores");
     print_part(c, false, text);
     fputc('\n', c->out);
 }

@@ -10,44 +10,45 @@
 
 /* NAME, name, short key or 0, argument or NULL, check of the value or NULL, what is accepted, help
  */
-#define OPTION_LIST(X)                                                                            \
-    X(HELP, "help", 'h', NULL, NULL, "", "print this help")                                       \
-    X(URL, "url", 0, "URL", check_url, "unix:PATH, http://HOST:PORT or https://HOST:PORT",        \
-      "where the coordinator listens; also $FLEETPROF_URL (default: "                             \
-      "unix:/run/fleetprof/api.sock)")                                                            \
-    X(JSON, "json", 0, NULL, NULL, "", "print the API's JSON as it is")                           \
-    X(SESSION, "session", 0, "ID", check_text, "a session's id, its beginning, or 'last'",        \
-      "the window: what a session took; a unique beginning of its id will do, 'last' is the "     \
-      "newest")                                                                                   \
-    X(FROM, "from", 0, "TIME", check_time, "-1h, now, ISO 8601 or epoch seconds",                 \
-      "the window's start: -1h (the default), now, ISO 8601, epoch seconds")                      \
-    X(TO, "to", 0, "TIME", check_time, "-1h, now, ISO 8601 or epoch seconds",                     \
-      "the window's end (default: now)")                                                          \
-    X(SELECT, "select", 0, "SELECTOR", NULL, "",                                                  \
-      "only these hosts and processes: service=checkout,zone!=eu-1,host=~^web")                   \
-    X(EVENT, "event", 0, "EVENT", check_event, "cpu", "what a sample means (default: cpu)")       \
-    X(SELECT_A, "select-a", 0, "SELECTOR", NULL, "", "narrows side A")                            \
-    X(SELECT_B, "select-b", 0, "SELECTOR", NULL, "", "narrows side B")                            \
-    X(BY, "by", 0, "KEYS", check_text, "function, binary, service, host or thread",               \
-      "what a row is: function (the default), binary, service, host, thread, or several joined "  \
-      "by commas")                                                                                \
-    X(LIMIT, "limit", 0, "N", check_limit, "a whole number; 0 prints all rows",                   \
-      "rows to print (default of a ranking: 20; 0: all)")                                         \
-    X(ALL, "all", 0, NULL, NULL, "", "print rows within the noise too")                           \
-    X(HZ, "hz", 0, "N", check_hz, "a whole number from 1 to 10000",                               \
-      "samples a second and CPU (default for a start: 99)")                                       \
-    X(FOR, "for", 0, "DURATION", check_duration, "a duration such as 30s, 5m or 1h30m",           \
-      "how long (default: 30s)")                                                                  \
-    X(NOTE, "note", 0, "TEXT", NULL, "", "why; kept with the session")                            \
-    X(OWNER, "owner", 0, "NAME", check_text, "a name",                                            \
-      "whose session it is, or who uploads (default: you)")                                       \
-    X(FORCE, "force", 0, NULL, NULL, "", "replace a better symbol table, too")                    \
-    X(WAIT, "wait", 0, NULL, NULL, "",                                                            \
-      "follow the session to its end and print its ranking; Ctrl-C stops following, the session " \
-      "goes on")                                                                                  \
-    X(FORMAT, "format", 0, "FORMAT", check_format, "pprof, collapsed or speedscope",              \
-      "pprof (the default), collapsed or speedscope")                                             \
-    X(OUTPUT, "output", 'o', "FILE", check_text, "a file's path, or - for standard output",       \
+#define OPTION_LIST(X)                                                                             \
+    X(HELP, "help", 'h', NULL, NULL, "", "print this help")                                        \
+    X(URL, "url", 0, "URL", check_url, "unix:PATH, http://HOST:PORT or https://HOST:PORT",         \
+      "where the coordinator listens; also $FLEETPROF_URL (default: "                              \
+      "unix:/run/fleetprof/api.sock)")                                                             \
+    X(JSON, "json", 0, NULL, NULL, "", "print the API's JSON as it is")                            \
+    X(SESSION, "session", 0, "ID", check_text, "a session's id, its beginning, or 'last'",         \
+      "the window: what a session took; a unique beginning of its id will do, 'last' is the "      \
+      "newest")                                                                                    \
+    X(FROM, "from", 0, "TIME", check_time, "-1h, now, ISO 8601 or epoch seconds",                  \
+      "the window's start: -1h (the default), now, ISO 8601, epoch seconds")                       \
+    X(TO, "to", 0, "TIME", check_time, "-1h, now, ISO 8601 or epoch seconds",                      \
+      "the window's end (default: now)")                                                           \
+    X(SELECT, "select", 0, "SELECTOR", NULL, "",                                                   \
+      "only these hosts and processes: service=checkout,zone!=eu-1,host=~^web")                    \
+    X(EVENT, "event", 0, "EVENT", check_event, "cpu or offcpu",                                    \
+      "what a sample means: cpu, time on a CPU (default); offcpu, time blocked or waiting to run") \
+    X(SELECT_A, "select-a", 0, "SELECTOR", NULL, "", "narrows side A")                             \
+    X(SELECT_B, "select-b", 0, "SELECTOR", NULL, "", "narrows side B")                             \
+    X(BY, "by", 0, "KEYS", check_text, "function, binary, service, host or thread",                \
+      "what a row is: function (the default), binary, service, host, thread, or several joined "   \
+      "by commas")                                                                                 \
+    X(LIMIT, "limit", 0, "N", check_limit, "a whole number; 0 prints all rows",                    \
+      "rows to print (default of a ranking: 20; 0: all)")                                          \
+    X(ALL, "all", 0, NULL, NULL, "", "print rows within the noise too")                            \
+    X(HZ, "hz", 0, "N", check_hz, "a whole number from 1 to 10000",                                \
+      "samples a second and CPU, or waiting thread (default for a start: 99, of offcpu 9)")        \
+    X(FOR, "for", 0, "DURATION", check_duration, "a duration such as 30s, 5m or 1h30m",            \
+      "how long (default: 30s)")                                                                   \
+    X(NOTE, "note", 0, "TEXT", NULL, "", "why; kept with the session")                             \
+    X(OWNER, "owner", 0, "NAME", check_text, "a name",                                             \
+      "whose session it is, or who uploads (default: you)")                                        \
+    X(FORCE, "force", 0, NULL, NULL, "", "replace a better symbol table, too")                     \
+    X(WAIT, "wait", 0, NULL, NULL, "",                                                             \
+      "follow the session to its end and print its ranking; Ctrl-C stops following, the session "  \
+      "goes on")                                                                                   \
+    X(FORMAT, "format", 0, "FORMAT", check_format, "pprof, collapsed or speedscope",               \
+      "pprof (the default), collapsed or speedscope")                                              \
+    X(OUTPUT, "output", 'o', "FILE", check_text, "a file's path, or - for standard output",        \
       "write to FILE (default: standard output)")
 
 enum option_id {

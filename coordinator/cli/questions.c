@@ -90,8 +90,10 @@ static void print_diff(struct cli *c, const struct options *o, const struct json
     size_t told = add_diff_rows(g, o, diff, &noise);
     char text[FORMAT_MAX];
 
-    print_coverage(c, "A", field(a, "coverage"), field_number(a, "cores"));
-    print_coverage(c, "B", field(b, "coverage"), field_number(b, "cores"));
+    print_coverage(c, "A", field(a, "coverage"), field_text(diff, "event"),
+                   field_number(a, "cores"));
+    print_coverage(c, "B", field(b, "coverage"), field_text(diff, "event"),
+                   field_number(b, "cores"));
     if (told > 0)
         grid_print(g, c->out, &c->screen);
     else

@@ -123,15 +123,18 @@ static void print_naming(struct cli *c, const struct json_t *names)
 
 void print_ranking(struct cli *c, const struct options *o, const struct json_t *top)
 {
-    struct grid_column columns[GRID_COLUMNS_MAX] = {{"RANK", GRID_NUMBER},
-                                                    {"SELF", GRID_NUMBER},
-                                                    {"SELF CORES", GRID_NUMBER},
-                                                    {"TOTAL", GRID_NUMBER}};
+    bool waits = waits_are_counted(field_text(top, "event"));
+    struct grid_column columns[GRID_COLUMNS_MAX] = {
+        {"RANK", GRID_NUMBER},
+        {"SELF", GRID_NUMBER},
+        {waits ? "SELF THREADS" : "SELF CORES", GRID_NUMBER},
+        {"TOTAL", GRID_NUMBER}};
     const struct json_t *rows = field(top, "rows");
     unsigned count = 4 + key_columns(top, columns, 4);
 
     (void)o;
-    print_coverage(c, field_text(top, "event"), field(top, "coverage"), field_number(top, "cores"));
+    print_coverage(c, field_text(top, "event"), field(top, "coverage"), field_text(top, "event"),
+                   field_number(top, "cores"));
     if (field_count(rows) == 0) {
         fputs("No samples here. fleetprof sessions lists what was taken, fleetprof ledger what was "
               "lost.\n",

@@ -266,14 +266,18 @@ static uint64_t duration_of(const struct options *o)
 /* The body of POST /sessions; NULL: out of memory. */
 static char *start_body(const struct options *o)
 {
+    const char *event_text = options_text(o, OPTION_EVENT, "cpu");
+    enum event event = EVENT_CPU;
     uint64_t ns = duration_of(o);
-    json_t *body = json_pack("{s:s, s:s, s:I, s:o, s:s, s:s}", "selector", o->argument[0], "event",
-                             options_text(o, OPTION_EVENT, "cpu"), "hz",
-                             (json_int_t)options_number(o, OPTION_HZ, HZ_DEFAULT), "duration_s",
-                             ns % NS_PER_S == 0 ? json_integer((json_int_t)(ns / NS_PER_S))
-                                                : json_real((double)ns / NS_PER_S),
-                             "owner", options_text(o, OPTION_OWNER, user_name()), "note",
-                             options_text(o, OPTION_NOTE, ""));
+
+    (void)event_parse(event_text, &event); /* was checked */
+    json_t *body = json_pack(
+        "{s:s, s:s, s:I, s:o, s:s, s:s}", "selector", o->argument[0], "event", event_text, "hz",
+        (json_int_t)options_number(o, OPTION_HZ, event_default_hz(event)), "duration_s",
+        ns % NS_PER_S == 0 ? json_integer((json_int_t)(ns / NS_PER_S))
+                           : json_real((double)ns / NS_PER_S),
+        "owner", options_text(o, OPTION_OWNER, user_name()), "note",
+        options_text(o, OPTION_NOTE, ""));
     char *text = json_dumps(body, JSON_COMPACT);
 
     json_decref(body);

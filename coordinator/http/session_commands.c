@@ -190,13 +190,15 @@ static void start(struct call *c, json_t *body)
     static const char *const names[] = {"selector", "event", "hz", "duration_s",
                                         "owner",    "note",  NULL};
     char user[PEER_NAME_MAX], why[CONTROL_WHY_MAX] = "";
-    struct session_request request = {.selector = "", .hz = HZ_DEFAULT, .owner = "", .note = ""};
+    struct session_request request = {.selector = "", .owner = "", .note = ""};
     struct command *d;
 
     if (!fields_are_known(c, body, names) ||
         !text_field(c, body, "selector", SELECTOR_TEXT_MAX, &request.selector) ||
-        !event_field(c, body, &request.event) || !hz_field(c, body, &request.hz) ||
-        !duration_field(c, body, &request.duration_ns) ||
+        !event_field(c, body, &request.event))
+        return;
+    request.hz = event_default_hz(request.event);
+    if (!hz_field(c, body, &request.hz) || !duration_field(c, body, &request.duration_ns) ||
         !text_field(c, body, "owner", SESSION_OWNER_MAX, &request.owner) ||
         !text_field(c, body, "note", SESSION_NOTE_MAX, &request.note))
         return;
