@@ -59,6 +59,12 @@ static struct host_source *from(struct source *s)
 
 /* ---- start ---- */
 
+static void use_tables(struct host_source *s, bool on)
+{
+    sampler_use_tables(s->sampler, on);
+    wait_sampler_use_tables(s->waits, on);
+}
+
 static enum status open_tables(struct host_source *s)
 {
     enum status st;
@@ -67,13 +73,13 @@ static enum status open_tables(struct host_source *s)
         return ST_OK;
     st = unwinding_new(sampler_maps(s->sampler), s->processes, &s->unwinding);
     if (st == ST_OK)
-        sampler_use_tables(s->sampler, true);
+        use_tables(s, true);
     return st;
 }
 
 static void close_tables(struct host_source *s)
 {
-    sampler_use_tables(s->sampler, false);
+    use_tables(s, false);
     unwinding_free(s->unwinding);
     s->unwinding = NULL;
 }
