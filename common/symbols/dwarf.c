@@ -6,7 +6,7 @@
 #include <elfutils/libdw.h>
 #include <string.h>
 
-#include "common/symbols/spans.h"
+#include "common/symbols/code_spans.h"
 #include "common/symbols/text_index.h"
 
 /* Entries inside each other: namespaces, functions, blocks. Deeper ones are not looked at. */
@@ -17,7 +17,7 @@ enum { RANGES_PER_CALL_MAX = 4096 };
 struct reading {
     const struct code_map *code;
     struct places places;
-    struct spans spans;
+    struct code_spans spans;
     struct text_index texts;
     uint64_t entries_left; /* damaged siblings could lead in circles */
     Dwarf_Files *files; /* of the current unit */
@@ -44,12 +44,12 @@ static enum status add_row(struct reading *r, Dwarf_Line *row)
         return ST_OK;
     if (is_end) /* lies just behind the code */
         return address > 0 && code_map_offset(r->code, address - 1, &offset)
-                   ? spans_add_line(&r->spans, offset + 1, 0, 0)
+                   ? code_spans_add_line(&r->spans, offset + 1, 0, 0)
                    : ST_OK;
     if (!code_map_offset(r->code, address, &offset) || dwarf_lineno(row, &line) != 0)
         return ST_OK;
     st = text_index_find(&r->texts, dwarf_linesrc(row, NULL, NULL), &file);
-    return st == ST_OK ? spans_add_line(&r->spans, offset, file, (uint32_t)line) : st;
+    return st == ST_OK ? code_spans_add_line(&r->spans, offset, file, (uint32_t)line) : st;
 }
 
 static enum status add_lines(struct reading *r, Dwarf_Die *unit)
@@ -107,8 +107,8 @@ static enum status add_ranges(struct reading *r, Dwarf_Die *die, uint32_t call)
         if (at <= 0)
             break;
         if (high > low && code_map_offset(r->code, low, &offset))
-            st = spans_add_range(&r->spans,
-                                 (struct span_range){offset, offset + (high - low), call});
+            st = code_spans_add_range(&r->spans,
+                                      (struct span_range){offset, offset + (high - low), call});
     }
     return st;
 }
@@ -223,7 +223,7 @@ static enum status read_all(struct reading *r, Dwarf *dwarf, bool *is_cut)
     enum status st = add_units(r, dwarf), merged;
 
     if (st == ST_OK || st == ST_FULL) {
-        merged = spans_merge(&r->spans, &r->places);
+        merged = code_spans_merge(&r->spans, &r->places);
         if (merged != ST_OK)
             st = merged;
     }
@@ -272,7 +272,7 @@ out:
     dwarf_end(dwarf); /* NULL is fine */
     dwarf_end(other);
     text_index_deinit(&r.texts);
-    spans_deinit(&r.spans);
+    code_spans_deinit(&r.spans);
     places_deinit(&r.places);
     return st;
 }

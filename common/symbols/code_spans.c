@@ -1,18 +1,18 @@
-#include "common/symbols/spans.h"
+#include "common/symbols/code_spans.h"
 
 #include <stdlib.h>
 
 enum { FIRST_ITEMS = 1024 };
 
 struct merge {
-    const struct spans *spans;
+    const struct code_spans *spans;
     uint32_t next_line, next_range;
     const struct span_line *line; /* the row that holds; NULL: none yet */
     const struct span_range *open[PLACES_DEPTH_MAX]; /* ranges around the position */
     uint32_t depth; /* how many are open */
 };
 
-enum status spans_add_line(struct spans *s, uint64_t start, uint32_t file, uint32_t line)
+enum status code_spans_add_line(struct code_spans *s, uint64_t start, uint32_t file, uint32_t line)
 {
     if (s->line_count >= SPANS_LINES_MAX)
         return ST_FULL;
@@ -30,7 +30,7 @@ enum status spans_add_line(struct spans *s, uint64_t start, uint32_t file, uint3
     return ST_OK;
 }
 
-enum status spans_add_range(struct spans *s, struct span_range range)
+enum status code_spans_add_range(struct code_spans *s, struct span_range range)
 {
     if (range.end <= range.start)
         return ST_OK;
@@ -77,7 +77,7 @@ static int compare_ranges(const void *left, const void *right)
 /* The first position at or after `at` where something begins or ends. */
 static uint64_t next_position(const struct merge *m)
 {
-    const struct spans *s = m->spans;
+    const struct code_spans *s = m->spans;
     uint64_t next = UINT64_MAX;
 
     if (m->next_line < s->line_count)
@@ -103,7 +103,7 @@ static void close_ranges(struct merge *m, uint64_t at)
 /* Deeper calls than an answer has room for are told by the ones around them. */
 static void open_ranges(struct merge *m, uint64_t at)
 {
-    const struct spans *s = m->spans;
+    const struct code_spans *s = m->spans;
 
     for (; m->next_range < s->range_count && s->ranges[m->next_range].start <= at; m->next_range++)
         if (m->depth < PLACES_DEPTH_MAX)
@@ -112,7 +112,7 @@ static void open_ranges(struct merge *m, uint64_t at)
 
 static void take_lines(struct merge *m, uint64_t at)
 {
-    const struct spans *s = m->spans;
+    const struct code_spans *s = m->spans;
 
     for (; m->next_line < s->line_count && s->lines[m->next_line].start <= at; m->next_line++)
         m->line = &s->lines[m->next_line];
@@ -146,7 +146,7 @@ static struct place_span span_at(const struct merge *m, const struct places *p, 
     return span;
 }
 
-enum status spans_merge(struct spans *s, struct places *out)
+enum status code_spans_merge(struct code_spans *s, struct places *out)
 {
     struct merge m = {.spans = s};
     enum status st = ST_OK;
@@ -164,9 +164,9 @@ enum status spans_merge(struct spans *s, struct places *out)
     return st;
 }
 
-void spans_deinit(struct spans *s)
+void code_spans_deinit(struct code_spans *s)
 {
     free(s->lines);
     free(s->ranges);
-    *s = (struct spans){0};
+    *s = (struct code_spans){0};
 }
