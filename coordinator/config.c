@@ -4,6 +4,8 @@
 
 #include "common/url.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/symbols/debuginfod.h"
+#include "coordinator/symbols/download.h"
 #include "coordinator/uploads.h"
 
 #define KEY(key_name, key_type, key_fallback, key_min, key_max, key_help)                    \
@@ -24,6 +26,10 @@ const struct config_key coordinator_config_keys[] = {
     KEY(window, CONFIG_U64, "8", 1, UPLOADS_MAX / 2, "chunks an agent may send unacknowledged"),
     KEY(insecure_plain, CONFIG_BOOL, "false", 0, 0,
         "let agents connect over a network without TLS"),
+    KEY(debuginfod, CONFIG_LIST, NULL, 0, 0,
+        "http or https URLs of debuginfod servers that are asked for names no host has; none by "
+        "default: nobody is asked"),
+    KEY(debuginfod_bytes, CONFIG_BYTES, "256MiB", 0, 0, "most that one debug file may have"),
 };
 const size_t coordinator_config_key_count =
     sizeof(coordinator_config_keys) / sizeof(coordinator_config_keys[0]);
@@ -45,6 +51,24 @@ static enum status check_listen(const char *url, bool plain, char why[COORDINATO
     return ST_OK;
 }
 
+static enum status check_debuginfod(const struct config_list *urls, char why[COORDINATOR_WHY_MAX])
+{
+    if (urls->count > DEBUGINFOD_URLS_MAX) {
+        snprintf(why, COORDINATOR_WHY_MAX, "debuginfod: %u URLs: at most %d are accepted",
+                 urls->count, DEBUGINFOD_URLS_MAX);
+        return ST_INVALID;
+    }
+    for (unsigned i = 0; i < urls->count; i++) {
+        if (download_url_valid(urls->items[i]))
+            continue;
+        snprintf(why, COORDINATOR_WHY_MAX,
+                 "debuginfod: %.200s: accepted are http://HOST[:PORT][/PATH] and https://...",
+                 urls->items[i]);
+        return ST_INVALID;
+    }
+    return ST_OK;
+}
+
 enum status coordinator_config_check(const struct coordinator_config *config,
                                      char why[COORDINATOR_WHY_MAX])
 {
@@ -55,6 +79,8 @@ enum status coordinator_config_check(const struct coordinator_config *config,
     for (unsigned i = 0; i < config->listen.count; i++)
         if (check_listen(config->listen.items[i], config->insecure_plain, why) != ST_OK)
             return ST_INVALID;
+    if (check_debuginfod(&config->debuginfod, why) != ST_OK)
+        return ST_INVALID;
     if (config->http_port != 0 && !url_is_loopback(config->http_host, strlen(config->http_host))) {
         snprintf(why, COORDINATOR_WHY_MAX,
                  "http_host: %.200s is not a loopback address; the API has no TLS and no tokens in "

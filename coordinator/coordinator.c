@@ -24,6 +24,7 @@
 #include "coordinator/link_server.h"
 #include "coordinator/query/symbolize.h"
 #include "coordinator/store/store.h"
+#include "coordinator/symbols/debuginfod.h"
 #include "coordinator/worker_pool.h"
 
 enum {
@@ -58,6 +59,7 @@ struct coordinator {
     struct symbol_cache *symbols;
     struct control *control;
     struct link_server *links;
+    struct debuginfod *debuginfod;
     struct api *api;
     struct http_server *http;
 };
@@ -123,6 +125,7 @@ static void on_tick(uv_timer_t *t)
         control_tick(c->control, clock_mono(), clock_wall());
     if (c->links != NULL)
         link_server_tick(c->links);
+    debuginfod_tick(c->debuginfod, clock_mono(), clock_wall());
     advance_stop(c);
 }
 
@@ -155,6 +158,7 @@ static void read_link_counters(void *arg, void (*visit)(void *to, const char *na
 
     if (c->links != NULL)
         link_server_counters(c->links, visit, to);
+    debuginfod_counters(c->debuginfod, visit, to);
 }
 
 /* ---- the end ---- */
@@ -170,6 +174,7 @@ static void begin_stop(struct coordinator *c)
     c->links_deadline = mono_after(clock_mono(), STOP_LINKS_NS);
     if (c->links != NULL)
         link_server_quiesce(c->links);
+    debuginfod_stop(c->debuginfod);
     if (c->tick.type == UV_TIMER)
         uv_timer_start(&c->tick, on_tick, STOP_TICK_MS, STOP_TICK_MS);
     if (c->api != NULL)
@@ -206,11 +211,13 @@ static void close_handle(uv_handle_t *h)
 static void close_all(struct coordinator *c)
 {
     api_free(c->api);
+    debuginfod_free(c->debuginfod);
     control_free(c->control);
     symbol_cache_free(c->symbols);
     ingest_free(c->ingest);
     store_close(c->store);
     c->api = NULL;
+    c->debuginfod = NULL;
     c->control = NULL;
     c->symbols = NULL;
     c->ingest = NULL;
@@ -369,6 +376,19 @@ static enum status open_links(struct coordinator *c, const struct coordinator_co
     return st;
 }
 
+static enum status open_debuginfod(struct coordinator *c, const struct coordinator_config *config)
+{
+    const struct debuginfod_options options = {.ingest = c->ingest,
+                                               .workers = worker_pool_workers(&c->pool),
+                                               .urls = &config->debuginfod,
+                                               .bytes_max = config->debuginfod_bytes,
+                                               .directory = config->store,
+                                               .expected = link_server_expects_symbols,
+                                               .arg = c->links};
+
+    return debuginfod_new(&options, &c->debuginfod);
+}
+
 /* The folder of the API's socket, when it is the last part of the path that is missing. */
 static void make_folder_of(const char *path)
 {
@@ -435,6 +455,8 @@ enum status coordinator_new(const struct coordinator_config *config, struct coor
         st = open_control(c, config);
     if (st == ST_OK)
         st = open_links(c, config, why);
+    if (st == ST_OK)
+        st = open_debuginfod(c, config);
     if (st == ST_OK)
         st = open_http(c, config, why);
     if (st == ST_OK)

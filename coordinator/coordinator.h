@@ -21,6 +21,8 @@ struct coordinator_config {
     uint64_t map_bytes; /* address space of a store file; 0: the store's default */
     uint64_t window; /* chunks an agent may have unacknowledged */
     bool insecure_plain; /* agents may connect over a network without TLS */
+    struct config_list debuginfod; /* http(s) URLs of servers with debug files; none: not asked */
+    uint64_t debuginfod_bytes; /* most that one debug file may have; default 256 MiB */
 };
 
 extern const struct config_key coordinator_config_keys[];

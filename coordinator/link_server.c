@@ -198,6 +198,13 @@ void link_server_close_link(struct link *l)
     link_leave(l);
 }
 
+bool link_server_expects_symbols(void *server, const struct build_id *id)
+{
+    const struct link_server *s = server;
+
+    return symbol_desk_is_pending(s->context.desk, id);
+}
+
 void link_server_counters(const struct link_server *s,
                           void (*visit)(void *to, const char *name, uint64_t value), void *to)
 {

@@ -56,6 +56,9 @@ bool link_server_is_quiet(const struct link_server *s); /* everything said has l
 void link_server_send(struct link *l, const struct message *m);
 void link_server_close_link(struct link *l);
 
+/* An agent of `server`, a link_server, has been or can be asked for the binary's symbols. */
+bool link_server_expects_symbols(void *server, const struct build_id *id);
+
 void link_server_counters(const struct link_server *s,
                           void (*visit)(void *to, const char *name, uint64_t value), void *to);
 

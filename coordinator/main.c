@@ -6,10 +6,18 @@
 
 #include "common/log.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/symbols/reader.h"
 
 #define CONFIG_PATH "/etc/fleetprof/fleetprofd.yaml"
 
-enum { EXIT_USAGE = 2, LISTENS_MAX = 16, OPTION_HTTP_SOCKET = 256, OPTION_HTTP, OPTION_PLAIN };
+enum {
+    EXIT_USAGE = 2,
+    URLS_MAX = 16,
+    OPTION_HTTP_SOCKET = 256,
+    OPTION_HTTP,
+    OPTION_PLAIN,
+    OPTION_DEBUGINFOD
+};
 
 const char *argp_program_version = "fleetprofd " FLEETPROF_VERSION;
 
@@ -26,16 +34,32 @@ static const struct argp_option options[] = {
      "Loopback address of the API (127.0.0.1:7180); port 0: only the UNIX socket", 0},
     {"insecure-plain", OPTION_PLAIN, NULL, 0,
      "Let agents connect over a network without TLS: anyone there can read and forge", 0},
+    {"debuginfod", OPTION_DEBUGINFOD, "URL", 0,
+     "Ask this debuginfod server, http or https, for names that no host has; may be repeated "
+     "(none: nobody is asked)",
+     0},
     {"log-level", 'v', "LEVEL", 0, "debug, info, warn or error (info)", 0},
     {0},
 };
 
+struct urls {
+    const char *items[URLS_MAX];
+    unsigned count;
+};
+
 struct arguments {
     const char *config, *store, *http_socket, *http, *log_level;
-    const char *listens[LISTENS_MAX];
-    unsigned listen_count;
+    struct urls listens, debuginfods;
     bool plain;
 };
+
+static void add_url(const struct argp_state *state, const char *option, struct urls *urls,
+                    const char *text)
+{
+    if (urls->count == URLS_MAX)
+        argp_error(state, "--%s is accepted %d times", option, URLS_MAX);
+    urls->items[urls->count++] = text;
+}
 
 static error_t take_option(int key, char *text, struct argp_state *state)
 {
@@ -49,9 +73,10 @@ static error_t take_option(int key, char *text, struct argp_state *state)
         a->store = text;
         return 0;
     case 'l':
-        if (a->listen_count == LISTENS_MAX)
-            argp_error(state, "--listen is accepted %d times", LISTENS_MAX);
-        a->listens[a->listen_count++] = text;
+        add_url(state, "listen", &a->listens, text);
+        return 0;
+    case OPTION_DEBUGINFOD:
+        add_url(state, "debuginfod", &a->debuginfods, text);
         return 0;
     case OPTION_HTTP_SOCKET:
         a->http_socket = text;
@@ -101,19 +126,20 @@ static enum status set_http(struct coordinator_config *config, const char *text,
     return st == ST_OK ? set(config, "http_port", colon + 1, why) : st;
 }
 
-/* The command line's listeners replace those of the file. */
-static enum status set_listens(struct coordinator_config *config, const struct arguments *a,
-                               char why[CONFIG_WHY_MAX])
+/* The command line's URLs replace those of the file. */
+static enum status set_urls(struct coordinator_config *config, const char *key,
+                            struct config_list *of_file, const struct urls *urls,
+                            char why[CONFIG_WHY_MAX])
 {
     enum status st = ST_OK;
 
-    if (a->listen_count > 0) {
-        for (unsigned i = 0; i < config->listen.count; i++)
-            free(config->listen.items[i]);
-        config->listen.count = 0;
+    if (urls->count > 0) {
+        for (unsigned i = 0; i < of_file->count; i++)
+            free(of_file->items[i]);
+        of_file->count = 0;
     }
-    for (unsigned i = 0; i < a->listen_count && st == ST_OK; i++)
-        st = set(config, "listen", a->listens[i], why);
+    for (unsigned i = 0; i < urls->count && st == ST_OK; i++)
+        st = set(config, key, urls->items[i], why);
     return st;
 }
 
@@ -134,7 +160,9 @@ static enum status load(const struct arguments *a, struct coordinator_config *co
     if (st == ST_OK)
         st = set_http(config, a->http, why);
     if (st == ST_OK)
-        st = set_listens(config, a, why);
+        st = set_urls(config, "listen", &config->listen, &a->listens, why);
+    if (st == ST_OK)
+        st = set_urls(config, "debuginfod", &config->debuginfod, &a->debuginfods, why);
     if (st == ST_OK && a->plain)
         st = set(config, "insecure_plain", "true", why);
     if (st == ST_OK)
@@ -172,6 +200,8 @@ int main(int argc, char **argv)
     enum status st;
     int code;
 
+    if (argc == 3 && strcmp(argv[1], READER_OPTION) == 0)
+        return reader_main(argv[2]);
     argp_err_exit_status = EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (arguments.log_level != NULL && !log_parse_level(arguments.log_level, &level)) {

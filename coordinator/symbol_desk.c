@@ -262,3 +262,10 @@ uint32_t symbol_desk_pending(const struct symbol_desk *d)
         pending += d->missing[i]->peers[0] != NULL;
     return pending;
 }
+
+bool symbol_desk_is_pending(const struct symbol_desk *d, const struct build_id *id)
+{
+    const struct missing *e = find(d, id);
+
+    return e != NULL && e->peers[0] != NULL;
+}

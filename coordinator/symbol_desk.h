@@ -51,5 +51,6 @@ void symbol_desk_expire(struct symbol_desk *d, struct mono now,
 uint32_t symbol_desk_count(const struct symbol_desk *d); /* binaries that are missing */
 /* Those of them that a connected peer has been or can be asked for: they may come any moment. */
 uint32_t symbol_desk_pending(const struct symbol_desk *d);
+bool symbol_desk_is_pending(const struct symbol_desk *d, const struct build_id *id);
 
 #endif

@@ -128,18 +128,21 @@ static void put_http(FILE *f, const struct call *c)
     put(f, "questions_running", GAUGE, "Questions that run or wait for a worker.", a->questions);
 }
 
-/* The link tells its counters by name; those that go up and down are named here. */
+/* The link and the debuginfod client tell their counters by name; those that go up and down are
+ * named here. */
 static void put_link_counter(void *to, const char *name, uint64_t value)
 {
     static const char *const gauges[] = {"connections_open", "symbols_missing", "symbols_pending"};
+    const char *family = strncmp(name, "debuginfod_", strlen("debuginfod_")) == 0 ? "" : "link_";
     enum metric_type type = COUNTER;
     char full[128];
 
     for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
         if (strcmp(name, gauges[i]) == 0)
             type = GAUGE;
-    (void)snprintf(full, sizeof(full), "link_%.80s%s", name, type == COUNTER ? "_total" : "");
-    put(to, full, type, "Of the agents' link; see the status page of the API.", value);
+    (void)snprintf(full, sizeof(full), "%s%.80s%s", family, name, type == COUNTER ? "_total" : "");
+    put(to, full, type, "Of the link to agents and servers; see the status page of the API.",
+        value);
 }
 
 void route_metrics(struct call *c)

@@ -88,6 +88,9 @@ enum status ingest_symbols(struct ingest *i, const struct symbols_source *source
  * the end was reached. */
 uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
                                 uint32_t max);
+/* The same of those without a table, and those whose table has only what the binary exports. */
+uint32_t ingest_poor_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
+                             uint32_t max);
 
 struct ingest_counters {
     uint64_t chunks, duplicates, samples, bytes, refused[REFUSAL_REASONS];

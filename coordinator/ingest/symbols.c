@@ -242,12 +242,31 @@ enum status ingest_symbols(struct ingest *i, const struct symbols_source *source
 
 /* ---- missing ---- */
 
-uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
-                                uint32_t max)
+static bool is_missing(struct store_view *v, const struct build_id *id)
+{
+    struct slice stored;
+
+    return store_view_get(v, STORE_SYMBOLS, key_of(id), &stored) == ST_NOT_FOUND;
+}
+
+static bool is_poor(struct store_view *v, const struct build_id *id)
+{
+    struct symbol_record record = {0};
+    struct slice bytes;
+
+    if (is_missing(v, id))
+        return true;
+    if (store_view_get(v, STORE_SYMBOL_RECORDS, key_of(id), &bytes) == ST_OK)
+        (void)symbol_record_decode(bytes, &record); /* without one it is of the lowest grade */
+    return record.grade == SYMTAB_GRADE_EXPORTS;
+}
+
+static uint32_t look_for(const struct ingest *i,
+                         bool (*is_wanted)(struct store_view *v, const struct build_id *id),
+                         uint32_t *cursor, struct build_id *out, uint32_t max)
 {
     const struct chunk_binary *b = NULL;
     struct store_view *v;
-    struct slice stored;
     uint32_t at = *cursor, looks = 0, found = 0;
 
     if (store_view_open(i->store, &v) != ST_OK)
@@ -256,8 +275,7 @@ uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct
         b = dictionary_binary(store_view_dictionary(v), at);
         if (b == NULL)
             break;
-        if (b->id.length > 0 &&
-            store_view_get(v, STORE_SYMBOLS, key_of(&b->id), &stored) == ST_NOT_FOUND)
+        if (b->id.length > 0 && is_wanted(v, &b->id))
             out[found++] = b->id;
     }
     if (dictionary_binary(store_view_dictionary(v), at) == NULL)
@@ -265,4 +283,16 @@ uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct
     store_view_close(v);
     *cursor = at;
     return found;
+}
+
+uint32_t ingest_missing_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
+                                uint32_t max)
+{
+    return look_for(i, is_missing, cursor, out, max);
+}
+
+uint32_t ingest_poor_symbols(const struct ingest *i, uint32_t *cursor, struct build_id *out,
+                             uint32_t max)
+{
+    return look_for(i, is_poor, cursor, out, max);
 }

@@ -110,6 +110,23 @@ static void other_kinds_of_url_are_named(void **state)
     unload(&c);
 }
 
+static void debuginfod_servers_are_none_unless_told_and_are_checked(void **state)
+{
+    struct coordinator_config c;
+    char why[COORDINATOR_WHY_MAX] = "";
+
+    (void)state;
+    load(&c);
+    assert_int_equal(c.debuginfod.count, 0);
+    assert_int_equal(c.debuginfod_bytes, 256 << 20);
+    set(&c, "debuginfod", "https://debuginfod.example.org");
+    assert_int_equal(coordinator_config_check(&c, why), ST_OK);
+    set(&c, "debuginfod", "file:///usr/lib/debug");
+    assert_int_equal(coordinator_config_check(&c, why), ST_INVALID);
+    assert_non_null(strstr(why, "file:///usr/lib/debug"));
+    unload(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +135,7 @@ int main(void)
         cmocka_unit_test(a_network_without_tls_has_to_be_asked_for),
         cmocka_unit_test(the_api_is_never_on_a_network),
         cmocka_unit_test(other_kinds_of_url_are_named),
+        cmocka_unit_test(debuginfod_servers_are_none_unless_told_and_are_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
