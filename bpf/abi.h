@@ -200,7 +200,8 @@ enum abi_wait_counter {
     X(3, RING_FULL, "lost: no room in the ring buffer")                \
     X(4, SCRATCH_BUSY, "lost: the per-CPU scratch record was in use")  \
     X(5, STACK_FAILED, "delivered without frames: no stack to be had") \
-    X(6, DEFERRED, "delivered with a copy of the stack")
+    X(6, DEFERRED, "delivered with a copy of the stack")               \
+    X(7, NS, "time that samples took: not a count of them")
 
 enum abi_counter {
 #define X(number, NAME, help) ABI_COUNTER_##NAME = (number),

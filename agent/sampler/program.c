@@ -127,10 +127,10 @@ void program_read_counters(const struct program *p, struct sampler_counters *out
 
     memset(out->counts, 0, sizeof(out->counts));
     read_counts(p, out->counts);
+    out->bpf_ns = out->counts[ABI_COUNTER_NS];
+    out->bpf_runs = out->counts[ABI_COUNTER_RUNS];
     if (bpf_obj_get_info_by_fd(program_fd(p), &info, &length) == 0) {
         out->kernel_missed = info.recursion_misses;
-        out->bpf_ns = info.run_time_ns;
-        out->bpf_runs = info.run_cnt;
         out->verified_instructions = info.verified_insns;
     }
     out->map_bytes = p->map_bytes;

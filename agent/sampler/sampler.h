@@ -51,7 +51,8 @@ struct sampler_counters { /* since sampler_open; take differences */
     uint64_t kernel_missed; /* the kernel's own count of skipped program runs */
     uint64_t clock_ns; /* time that the sampling clocks ran, summed over CPUs: for a cgroup
                           scope the CPU time of the cgroup; else wall time x CPUs */
-    uint64_t bpf_ns, bpf_runs; /* 0 where the kernel keeps no statistics for us */
+    uint64_t bpf_ns, bpf_runs; /* by the program's own clock: a tenth below what the kernel's
+                                  statistics would say, which time the way into it as well */
     uint64_t map_bytes; /* kernel memory: maps and ring; shards are their makers' */
     uint32_t verified_instructions; /* of the sampling program, at load; 0: unknown */
     uint32_t cpus; /* with a running clock; of a stopped sampler: that had one */

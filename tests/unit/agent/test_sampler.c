@@ -169,6 +169,24 @@ static void samples_are_clock_time_over_period_and_only_of_the_scope(void **stat
     sampler_close(s);
 }
 
+/* Whether or not the kernel keeps statistics. Bounds of any machine: some 20 helpers, and a walk of
+ * two stacks that interrupts may stretch. */
+static void what_samples_cost_is_measured(void **state)
+{
+    struct sampler *s = open_sampler(0);
+    struct sampler_counters c;
+
+    (void)state;
+    assert_int_equal(sampler_start(s, NS_PER_MS), ST_OK);
+    (void)run_for(s, NS_PER_S / 5);
+    sampler_stop(s);
+    c = counters(s);
+    print_message("%llu ns a run\n", (unsigned long long)(c.bpf_ns / c.bpf_runs));
+    assert_int_equal(c.bpf_runs, c.counts[ABI_COUNTER_RUNS]);
+    assert_in_range(c.bpf_ns / c.bpf_runs, 100, 100 * 1000);
+    sampler_close(s);
+}
+
 static void a_new_period_holds_at_once_and_without_a_restart(void **state)
 {
     struct sampler *s = open_sampler(0);
@@ -315,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_clock_time_over_period_and_only_of_the_scope),
+        cmocka_unit_test(what_samples_cost_is_measured),
         cmocka_unit_test(a_new_period_holds_at_once_and_without_a_restart),
         cmocka_unit_test(a_full_ring_is_counted_and_keeps_what_it_has),
         cmocka_unit_test(a_stopped_sampler_is_silent_and_starts_again),
