@@ -79,7 +79,7 @@ static enum status make_shard(bool in_kernel, struct shard *out)
 enum status kernel_maps_open_shard(struct kernel_maps *k, uint32_t shard)
 {
     bool in_kernel = k->shards_fd >= 0;
-    struct shard s;
+    struct shard s = {.fd = -1};
     enum status st;
 
     if (shard >= ABI_SHARDS_MAX)

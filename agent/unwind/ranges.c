@@ -124,7 +124,7 @@ void ranges_fill_page(const struct ranges *r, uint32_t page, struct abi_page *ou
     if (several && page == 0) {
         out->pages = ranges_pages(r) - 1;
         for (uint32_t i = 0; i < out->pages; i++)
-            out->starts[i] = r->items[i * ABI_PAGE_RANGES].start;
+            out->starts[i] = r->items[(size_t)i * ABI_PAGE_RANGES].start;
         return;
     }
     out->ranges = left < ABI_PAGE_RANGES ? left : ABI_PAGE_RANGES;
