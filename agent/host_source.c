@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/host_symbols.h"
 #include "agent/process/pids.h"
 #include "agent/process/process.h"
 #include "agent/process/sideband.h"
@@ -16,8 +17,6 @@
 #include "agent/sequencer.h"
 #include "agent/symbols/kernel.h"
 #include "agent/unwinding.h"
-#include "common/symbols/debug_file.h"
-#include "common/symbols/extract.h"
 
 /* A record that carries a time is in its buffer this much later at most: the time is read at the
  * start of an interrupt handler that some 10 us later has written it. */
@@ -74,6 +73,7 @@ static enum status open_tables(struct host_source *s)
     st = unwinding_new(sampler_maps(s->sampler), s->processes, &s->unwinding);
     if (st == ST_OK)
         use_tables(s, true);
+    s->base.eager = st == ST_OK; /* no process is known yet: each sample has a copy */
     return st;
 }
 
@@ -173,6 +173,14 @@ static void take_event(void *arg, const struct sideband_event *event)
     processes_apply(((struct host_source *)arg)->processes, event);
 }
 
+static void expect_sample(void *arg, const struct sample *sample)
+{
+    const struct host_source *s = arg;
+
+    if (s->unwinding != NULL)
+        unwinding_expect(s->unwinding, sample);
+}
+
 static bool take_sample(void *arg, const struct sample *sample)
 {
     struct host_source *s = arg;
@@ -196,7 +204,7 @@ static void empty_buffers(struct host_source *s, struct mono until)
 
 static struct mono run(struct host_source *s, struct mono until, source_visit *visit, void *arg)
 {
-    const struct sequencer_handler handler = {take_event, take_sample, s};
+    const struct sequencer_handler handler = {take_event, take_sample, expect_sample, s};
 
     s->visit = visit;
     s->visit_arg = arg;
@@ -291,6 +299,7 @@ static struct mono drain(struct source *base, struct mono now, source_visit *vis
     keep_up_tables(s, now, s->drained);
     until = s->drained = run(s, until, visit, arg);
     keep_up_tables(s, now, until);
+    s->base.eager = s->unwinding != NULL && unwinding_is_flooded(s->unwinding);
     look_around(s, now);
     return until;
 }
@@ -362,51 +371,14 @@ static void read_cost(struct source *base, struct agent_cost *cost)
         cost->kernel_map_bytes += unwinding_read_counters(s->unwinding).bytes;
 }
 
-/* ---- symbols ---- */
-
-struct symbol_file { /* data of a symbol_job: one of the two */
-    struct kernel_image image; /* the kernel's */
-    int fd; /* an ELF file's; -1: the kernel */
-};
-
-static enum status read_symbols(struct symbol_job *job, struct symtab *out)
-{
-    static const struct extract_options options = {DEBUG_FILE_ROOT, .places = false};
-    const struct symbol_file *f = job->data;
-
-    return f->fd < 0 ? kernel_symtab(f->image, out) : extract_symbols(f->fd, &options, out);
-}
-
-static void close_symbols(struct symbol_job *job)
-{
-    struct symbol_file *f = job->data;
-
-    if (f->fd >= 0)
-        close(f->fd);
-    free(f);
-    job->data = NULL;
-}
+/* ---- symbols and health ---- */
 
 static enum status open_symbols(struct source *base, const struct build_id *id,
                                 struct symbol_job *out)
 {
     struct host_source *s = from(base);
-    struct symbol_file *f = calloc(1, sizeof(*f));
-    enum status st = ST_OK;
 
-    if (f == NULL)
-        return ST_NOMEM;
-    f->fd = -1;
-    if (build_id_equal(id, kernel_build_id(s->kernel)))
-        f->image = kernel_image(s->kernel);
-    else
-        st = processes_open_binary(s->processes, id, &f->fd);
-    if (st != ST_OK) {
-        free(f);
-        return st;
-    }
-    *out = (struct symbol_job){*id, f, read_symbols, close_symbols};
-    return ST_OK;
+    return host_symbols_open(s->kernel, s->processes, id, out);
 }
 
 static const char *degraded(const struct source *base)

@@ -210,6 +210,7 @@ struct mono sequencer_run(struct sequencer *s, struct mono watermark,
                           const struct sequencer_handler *handler)
 {
     struct arena *full = s->current;
+    bool held = false;
 
     s->current = full == &s->arenas[0] ? &s->arenas[1] : &s->arenas[0];
     if (full->item_count > 1)
@@ -219,8 +220,15 @@ struct mono sequencer_run(struct sequencer *s, struct mono watermark,
 
         if (item->time.ns <= watermark.ns && hand_over(full, item, handler))
             continue;
-        if (item->time.ns <= watermark.ns) /* not taken: nothing after it is, either */
+        if (item->time.ns <= watermark.ns) { /* not taken: nothing after it is, either */
             watermark.ns = item->time.ns - 1;
+            held = true;
+        }
+        if (held && item->is_sample && handler->ahead != NULL) {
+            struct sample sample = sample_at(full, item);
+
+            handler->ahead(handler->arg, &sample);
+        }
         keep(s, full, item);
     }
     full->used = 0;

@@ -21,6 +21,8 @@ struct sequencer_handler { /* what is passed is lent for the call */
     void (*event)(void *arg, const struct sideband_event *event);
     /* False: not yet. It and all that comes after it wait for the next run. */
     bool (*sample)(void *arg, const struct sample *sample);
+    /* A sample that comes after one that was not taken: it will be offered. May be NULL. */
+    void (*ahead)(void *arg, const struct sample *sample);
     void *arg;
 };
 

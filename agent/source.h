@@ -45,6 +45,7 @@ struct source_operations {
 struct source { /* the first member of every source */
     const struct source_operations *operations;
     bool whole_host;
+    bool eager; /* large records come in: drain again soon, before they fill the buffers */
     uint32_t cpus;
 };
 

@@ -14,6 +14,7 @@
  */
 #define USE_NS (100 * NS_PER_MS)
 
+enum { FLOOD_COPIES = 16 }; /* half a MiB */
 enum { CHANGED_MAX = 64 }; /* in one unwinding_run */
 
 struct unwinding {
@@ -22,12 +23,14 @@ struct unwinding {
     struct tables *tables;
     struct publisher *publisher;
     struct mono now, seen;
+    uint64_t first_serial; /* processes up to it were there before us, with all they map */
     struct code_mapping *mappings; /* room for one process's */
     uint32_t mapping_capacity;
     uint32_t changed[CHANGED_MAX]; /* processes to be published anew */
     uint32_t changed_count;
     struct deferred_walk walk; /* of the sample in hand */
     uint64_t deferred, deferred_to_root, held;
+    uint32_t copies; /* since unwinding_is_flooded was asked */
 };
 
 /* ---- what the tables ask and tell ---- */
@@ -88,9 +91,13 @@ static void look_for_trampolines(struct unwinding *u, uint32_t pid)
 static void publish(struct unwinding *u, uint32_t pid, struct mono at)
 {
     const struct process *process = processes_find(u->processes, pid);
-    struct code code = {.program = process == NULL ? 0 : process->serial};
+    struct code code = {0};
     const struct mapping *m;
 
+    if (process == NULL)
+        return;
+    code.program = process->serial;
+    code.settled = process->serial <= u->first_serial;
     look_for_trampolines(u, pid);
     m = processes_code(u->processes, pid, &code.count, &code.version);
     if (m == NULL || !reserve(u, code.count))
@@ -134,17 +141,28 @@ static void use_tables(struct unwinding *u, const struct sample *s)
     }
 }
 
+/* Its walk would come further with the tables that are being built: it did not come to the root, or
+ * began in code that has no range yet and was taken to have frame pointers. */
+static bool is_early(const struct unwinding *u, const struct sample *s)
+{
+    if (mono_since(u->now, s->time) >= UNWINDING_HOLD_NS || !publisher_waits(u->publisher, s->pid))
+        return false;
+    return u->walk.end != WALK_ROOT ||
+           !ranges_hold(publisher_ranges(u->publisher, s->pid), s->raw->registers.ip);
+}
+
 /* The walk here starts anew; it is the better one unless the copy was too short. */
 static bool walk_copy(struct unwinding *u, const struct sample *s, bool last, struct sample *out)
 {
     const struct deferred_walk *w = &u->walk;
 
-    if (!last && publisher_waits(u->publisher, s->pid) &&
-        mono_since(u->now, s->time) < UNWINDING_HOLD_NS) {
+    deferred_walk(u->publisher, u->maps, s->pid, s->raw, &u->walk);
+    if (!last && is_early(u, s)) {
         u->held++;
+        u->copies = FLOOD_COPIES;
         return false;
     }
-    deferred_walk(u->publisher, u->maps, s->pid, s->raw, &u->walk);
+    u->copies++;
     u->deferred++;
     u->deferred_to_root += w->end == WALK_ROOT;
     if (w->end == WALK_ROOT || w->count >= s->user_count) {
@@ -169,6 +187,21 @@ bool unwinding_take(struct unwinding *u, const struct sample *sample, bool last,
     return true;
 }
 
+/* Of its mappings as they are known by now; nothing is published before its time. */
+void unwinding_expect(struct unwinding *u, const struct sample *sample)
+{
+    const struct mapping *m;
+    uint64_t version;
+    uint32_t count = 0;
+
+    if (sample->raw == NULL || publisher_state(u->publisher, sample->pid).version != 0)
+        return;
+    m = processes_code(u->processes, sample->pid, &count, &version);
+    for (uint32_t i = 0; m != NULL && i < count; i++)
+        if (m[i].binary != NULL)
+            (void)tables_use(u->tables, m[i].binary->index, &m[i].binary->id, u->now);
+}
+
 /* ---- upkeep ---- */
 
 static bool lives(void *arg, uint32_t pid)
@@ -184,6 +217,14 @@ static bool lives(void *arg, uint32_t pid)
         u->changed_count < CHANGED_MAX)
         u->changed[u->changed_count++] = pid;
     return true;
+}
+
+bool unwinding_is_flooded(struct unwinding *u)
+{
+    bool flooded = u->copies >= FLOOD_COPIES;
+
+    u->copies = 0;
+    return flooded;
 }
 
 void unwinding_run(struct unwinding *u, struct mono now, struct mono seen)
@@ -230,6 +271,7 @@ enum status unwinding_new(struct sampler_maps maps, struct processes *processes,
     if (u == NULL)
         return ST_NOMEM;
     u->processes = processes;
+    u->first_serial = processes_last_serial(processes);
     st = kernel_maps_open(maps.processes, maps.shards, &u->maps);
     if (st != ST_OK)
         goto out;

@@ -13,8 +13,9 @@
 #include "common/clock.h"
 #include "common/status.h"
 
-/* A sample waits this long at most for a table that is being built; all after it wait along. */
-#define UNWINDING_HOLD_NS (2 * NS_PER_S)
+/* A sample waits this long at most for a table that is being built; all after it wait along. On a
+ * busy machine the worker gets its share of a CPU only: a large table takes a second. */
+#define UNWINDING_HOLD_NS (1 * NS_PER_S)
 
 struct unwinding; /* opaque */
 
@@ -32,6 +33,9 @@ enum status unwinding_new(struct sampler_maps maps, struct processes *processes,
                           struct unwinding **out);
 void unwinding_free(struct unwinding *u); /* takes back what it published; NULL is fine */
 
+/* So many copies came with the samples since the last call that more are to be expected. */
+bool unwinding_is_flooded(struct unwinding *u);
+
 /* Before and after samples are taken. The process table knows of all that happened until `seen`. */
 void unwinding_run(struct unwinding *u, struct mono now, struct mono seen);
 
@@ -40,6 +44,10 @@ void unwinding_run(struct unwinding *u, struct mono now, struct mono seen);
  * unwinding_run. With `last` it is never too early. */
 bool unwinding_take(struct unwinding *u, const struct sample *sample, bool last,
                     struct sample *out);
+
+/* A sample that is on its way: its tables are asked for at once, not one process after the other.
+ */
+void unwinding_expect(struct unwinding *u, const struct sample *sample);
 
 struct unwinding_counters unwinding_read_counters(const struct unwinding *u);
 

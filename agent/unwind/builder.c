@@ -3,11 +3,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+
+enum { BUILDER_NICE = -10 }; /* ten times the usual share */
 
 enum job_state { JOB_FREE, JOB_WAITING, JOB_IN_HAND, JOB_DONE };
 
@@ -62,11 +65,19 @@ static uint64_t cpu_time_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* Samples wait for it, and on a busy machine it would wait for its turn. What it costs is bounded:
+ * each file is read once. Without the right to it the thread is one of many. */
+static void hurry(void)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), BUILDER_NICE);
+}
+
 static void *work(void *arg)
 {
     struct builder *b = arg;
     struct job *job;
 
+    hurry();
     while ((job = await_job(b)) != NULL) {
         uint64_t before = cpu_time_ns();
 

@@ -197,7 +197,7 @@ enum status publisher_put(struct publisher *p, uint32_t pid, const struct code *
     free(one->mappings);
     one->mappings = copy;
     one->mapping_count = code->count;
-    one->settled = one->settled && one->program == code->program;
+    one->settled = code->settled || (one->settled && one->program == code->program);
     one->program = code->program;
     one->state = (struct published_state){code->version, now};
     one->used = now;

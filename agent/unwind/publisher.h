@@ -27,6 +27,7 @@ struct code { /* lent */
     uint32_t count;
     uint64_t version; /* not 0; changes with the mappings */
     uint64_t program; /* changes when the process executes another file */
+    bool settled; /* the program has been running for long */
 };
 
 struct published_state { /* value; zero: the process is not known */

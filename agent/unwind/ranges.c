@@ -107,6 +107,21 @@ void ranges_deinit(struct ranges *r)
     *r = (struct ranges){0};
 }
 
+bool ranges_hold(const struct ranges *r, uint64_t address)
+{
+    uint32_t low = 0, high = r->count; /* the first that ends behind it lies in between */
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (r->items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->count && r->items[low].start <= address;
+}
+
 uint32_t ranges_pages(const struct ranges *r)
 {
     if (r->count <= ABI_PAGE_RANGES)

@@ -3,6 +3,7 @@
 #ifndef AGENT_UNWIND_RANGES_H
 #define AGENT_UNWIND_RANGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/unwind/tables.h"
@@ -29,6 +30,8 @@ struct ranges { /* zero-initialised is empty */
 enum status ranges_make(const struct tables *tables, const struct code_mapping *mappings,
                         uint32_t count, struct ranges *out);
 void ranges_deinit(struct ranges *r); /* leaves the empty set */
+
+bool ranges_hold(const struct ranges *r, uint64_t address);
 
 /* Pages 0 and on; how many there are. */
 uint32_t ranges_pages(const struct ranges *r);

@@ -155,6 +155,6 @@ void fake_source_init(struct fake_source *f, struct mono now)
     };
 
     memset(f, 0, sizeof(*f));
-    f->base = (struct source){&operations, true, FAKE_CPUS};
+    f->base = (struct source){.operations = &operations, .whole_host = true, .cpus = FAKE_CPUS};
     f->now = now;
 }

@@ -41,7 +41,7 @@ static void build(struct world *w, uint32_t binary)
 
 static void put(struct world *w, const struct code_mapping *m, uint32_t count)
 {
-    const struct code code = {m, count, 1, 1};
+    const struct code code = {m, count, 1, 1, false};
 
     assert_int_equal(publisher_put(w->publisher, 7, &code, w->tables.now), ST_OK);
 }
@@ -189,7 +189,7 @@ static bool is_not_7(void *arg, uint32_t pid)
 
 static void a_sweep_drops_those_that_do_not_stay(void **state)
 {
-    const struct code code = {NULL, 0, 5, 1};
+    const struct code code = {NULL, 0, 5, 1, false};
     struct world w = {0};
 
     (void)state;

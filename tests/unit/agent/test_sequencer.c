@@ -73,7 +73,7 @@ static bool on_sample(void *arg, const struct sample *sample)
 
 static uint64_t run_until(uint64_t ns)
 {
-    const struct sequencer_handler handler = {on_event, on_sample, NULL};
+    const struct sequencer_handler handler = {on_event, on_sample, NULL, NULL};
 
     return sequencer_run(sequencer, (struct mono){ns}, &handler).ns;
 }
