@@ -23,7 +23,7 @@ struct unwinding {
     struct tables *tables;
     struct publisher *publisher;
     struct mono now, seen;
-    uint64_t first_serial; /* processes up to it were there before us, with all they map */
+    uint64_t first_version; /* of mappings: up to it they were there before us */
     struct code_mapping *mappings; /* room for one process's */
     uint32_t mapping_capacity;
     uint32_t changed[CHANGED_MAX]; /* processes to be published anew */
@@ -97,7 +97,6 @@ static void publish(struct unwinding *u, uint32_t pid, struct mono at)
     if (process == NULL)
         return;
     code.program = process->serial;
-    code.settled = process->serial <= u->first_serial;
     look_for_trampolines(u, pid);
     m = processes_code(u->processes, pid, &code.count, &code.version);
     if (m == NULL || !reserve(u, code.count))
@@ -108,6 +107,7 @@ static void publish(struct unwinding *u, uint32_t pid, struct mono at)
             (void)tables_use(u->tables, m[i].binary->index, &m[i].binary->id, u->now);
     }
     code.mappings = u->mappings;
+    code.settled = code.version <= u->first_version;
     (void)publisher_put(u->publisher, pid, &code, at); /* else: it stays unknown */
 }
 
@@ -271,7 +271,7 @@ enum status unwinding_new(struct sampler_maps maps, struct processes *processes,
     if (u == NULL)
         return ST_NOMEM;
     u->processes = processes;
-    u->first_serial = processes_last_serial(processes);
+    u->first_version = processes_code_version(processes);
     st = kernel_maps_open(maps.processes, maps.shards, &u->maps);
     if (st != ST_OK)
         goto out;

@@ -34,9 +34,9 @@ const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t 
     return m != NULL ? mappings_find(&m->mappings, address) : NULL;
 }
 
-uint64_t processes_last_serial(const struct processes *t)
+uint64_t processes_code_version(const struct processes *t)
 {
-    return t->serial;
+    return t->code_version;
 }
 
 const struct mapping *processes_code(const struct processes *t, uint32_t pid, uint32_t *out_count,

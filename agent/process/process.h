@@ -81,9 +81,8 @@ const struct process *processes_find(struct processes *t, uint32_t pid);
 void processes_note(struct processes *t, const struct sighting *s);
 /* NULL: no executable mapping holds `address`. */
 const struct mapping *processes_map(struct processes *t, uint32_t pid, uint64_t address);
-/* The last serial that was given: processes with a later one have begun, or executed a file, since.
- */
-uint64_t processes_last_serial(const struct processes *t);
+/* The last version that processes_code can have given by now. */
+uint64_t processes_code_version(const struct processes *t);
 /* All executable mappings, by address; *out_version is never 0 and changes with them. NULL: the
  * process is not known, or has ended. Until the table next changes. */
 const struct mapping *processes_code(const struct processes *t, uint32_t pid, uint32_t *out_count,
