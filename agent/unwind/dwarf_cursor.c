@@ -17,7 +17,10 @@ enum { ADDRESS_BYTES = 8 };
 
 struct dwarf_cursor dwarf_cursor(struct slice bytes, uint64_t address)
 {
-    return (struct dwarf_cursor){bytes.bytes, bytes.bytes + bytes.length, address, false};
+    static const uint8_t nothing[1]; /* an empty slice may have no place */
+    const uint8_t *start = bytes.length > 0 ? bytes.bytes : nothing;
+
+    return (struct dwarf_cursor){start, start + bytes.length, address, false};
 }
 
 size_t dwarf_left(const struct dwarf_cursor *c)

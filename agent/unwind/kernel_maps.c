@@ -53,7 +53,7 @@ static void release(struct shard *s)
 
 static enum status make_shard(bool in_kernel, struct shard *out)
 {
-    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
     struct shard s = {.fd = -1};
     enum status st = ST_OK;
     void *rows;

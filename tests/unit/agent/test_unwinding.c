@@ -66,6 +66,7 @@ static struct seen watch(const char *path, const char *how)
     struct seen seen = {.program = strrchr(path, '/') + 1};
     char program[64], time[] = "600", mode[16];
     struct source *source = NULL;
+    bool begun = false;
     pid_t child;
 
     (void)snprintf(program, sizeof(program), "%s", seen.program);
@@ -76,6 +77,9 @@ static struct seen watch(const char *path, const char *how)
     for (int i = 0; i < WAIT_STEPS && seen.samples < ENOUGH; i++) {
         nanosleep(&step, NULL);
         (void)source->operations->drain(source, clock_mono(), look, &seen);
+        begun = begun || (seen.samples > 0 && seen.rooted == seen.samples);
+        if (!begun) /* its tables are being built, and copies of stacks are bounded */
+            seen = (struct seen){.program = seen.program};
     }
     end_child(child);
     source->operations->stop(source, EVENT_CPU, clock_mono(), look, &seen);
