@@ -32,6 +32,8 @@ class Animal:
     early: bool = False  # whether it runs before the agent does
     deeper: bool = False  # than a walk goes: marked so instead of reaching the root
     missing: str = None  # why it cannot run here
+    whole: float = 0.99  # share of its samples that reach the root, at least
+    known: float = 0.98  # share of its samples at the anchor whose frames are the known ones
 
     def __post_init__(self):
         self.anchor = self.anchor or self.chain[-1]
@@ -97,8 +99,11 @@ def native_animals(directory):
                deeper=True),
         Animal("debug-frame", caged("debug_frame", LIFE, "20"),
                ["main", "stack", *["recurse"] * 20, "leaf"], gdb=True),
+        # A frame of 200 KB is more than a copy of the stack holds, and until its tables are there the
+        # kernel sends copies: the first samples of a session.
         Animal("realigned", caged("realigned", LIFE),
-               ["main", "stack", "aligned", "wide", "wider", "leaf"], gdb=True),
+               ["main", "stack", "aligned", "wide", "wider", "leaf"], gdb=True, whole=0.9,
+               known=0.88),
         Animal("many", caged("many", LIFE, library, copies),
                ["main", "stack", *["nest", "hop", "hop_inner"] * 6, "nest", "leaf"], gdb=True,
                early=True),
@@ -109,7 +114,10 @@ def native_animals(directory):
                ["main", "stack", "evaluate", "py::outer:/zoo/trampoline.py", "evaluate",
                 "py::middle:/zoo/trampoline.py", "evaluate", "py::inner:/zoo/trampoline.py",
                 "evaluate", "leaf"]),
-        Animal("storm-processes", caged("storm", LIFE, "processes"), ["main", "live_briefly", "leaf"]),
+        # A process that ends has given its memory back before its last moments on a CPU, and one that
+        # is being born has no more than clone's frame.
+        Animal("storm-processes", caged("storm", LIFE, "processes"), ["main", "live_briefly", "leaf"],
+               whole=0.95),
         Animal("storm-threads", caged("storm", LIFE, "threads"),
                ["thread", "live_briefly", "leaf"],
                roots=frozenset({"_start", "clone3", "__clone3", "clone", "__clone"})),
@@ -126,19 +134,22 @@ def absent(name, what):
 def managed_animals():
     python = find_python()
     return [
-        Animal("gopher", caged("gopher", LIFE), ["main.outer", "main.middle", "main.leaf"],
-               roots=frozenset(GO_ROOTS), missing=absent("gopher", "Go compiler (golang-go)")),
+        # Stripped of its debug information, Go is walked over frame pointers: a leaf that makes no frame
+        # hides its caller, and the threads' own stacks begin without a mark.
+        Animal("gopher", caged("gopher", LIFE), ["main.outer", "main.leaf"], anchor="main.leaf",
+               whole=0.95, roots=frozenset(GO_ROOTS), missing=absent("gopher", "Go compiler (golang-go)")),
         Animal("snake", [python, "-X", "perf", os.path.join(SOURCES, "snake.py"), LIFE],
                [f"py::{name}:{SOURCES}/snake.py" for name in ("main", "outer", "middle", "leaf")],
                native=False,
                missing=None if python else "no Python with perf trampolines (3.12 or later)"),
         Animal("owl", ["node", "--perf-basic-prof", os.path.join(SOURCES, "owl.js"), LIFE],
-               ["outer", "middle", "leaf"], native=False,
+               ["leaf"], native=False,  # its callers are interpreted, all by one builtin
                missing=None if shutil.which("node") else "no Node.js (nodejs)"),
         Animal("bean", ["java", "-XX:+PreserveFramePointer", "-XX:CompileCommand=quiet",
                         "-XX:CompileCommand=dontinline,Bean::*", "-cp", CAGE, "Bean", LIFE],
                ["Bean.dig", "Bean.outer", "Bean.middle", "Bean.leaf"],
                roots=frozenset({"clone3", "__clone3", "_start"}), native=False,
+               known=0.6,  # some run interpreted at first, without names
                missing=absent("Bean.class", "Java compiler (openjdk-17-jdk-headless)")
                or (None if shutil.which("java") else "no Java")),
     ]
