@@ -175,6 +175,7 @@ static void begin_stopping(struct agent *a)
     a->stopping = true;
     a->farewell = mono_after(now.mono, FAREWELL_MS * NS_PER_MS);
     runner_finish(a->runner, &now, "the agent stops");
+    symbol_sender_cancel(a->symbols);
 }
 
 static void close_handles(struct agent *a)

@@ -28,10 +28,11 @@ static uint64_t resident_bytes(void)
 
 void cost_read_process(struct agent_cost *out)
 {
-    struct rusage usage = {0};
+    struct rusage own = {0}, children = {0};
 
-    (void)getrusage(RUSAGE_SELF, &usage); /* fails only for a bad argument */
-    out->user_ns = to_ns(usage.ru_utime);
-    out->system_ns = to_ns(usage.ru_stime);
+    (void)getrusage(RUSAGE_SELF, &own); /* fails only for a bad argument */
+    (void)getrusage(RUSAGE_CHILDREN, &children);
+    out->user_ns = to_ns(own.ru_utime) + to_ns(children.ru_utime);
+    out->system_ns = to_ns(own.ru_stime) + to_ns(children.ru_stime);
     out->rss_bytes = resident_bytes();
 }

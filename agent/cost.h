@@ -1,4 +1,5 @@
-/* cost - what this process has cost its host since it began, from getrusage and /proc/self. */
+/* cost - what this process has cost its host since it began, from getrusage and /proc/self; the
+ * CPU time of its children counts once they have ended. */
 #ifndef AGENT_COST_H
 #define AGENT_COST_H
 

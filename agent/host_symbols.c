@@ -1,51 +1,41 @@
 #include "agent/host_symbols.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "common/symbols/debug_file.h"
-#include "common/symbols/extract.h"
+#include "agent/symbol_child.h"
 
-struct symbol_file { /* data of a symbol_job: one of the two */
-    struct kernel_image image; /* the kernel's */
-    int fd; /* an ELF file's; -1: the kernel */
-};
-
-static enum status read_symbols(struct symbol_job *job, struct symtab *out)
+static enum status run(struct symbol_job *job, int *out_fd, char why[SYMBOL_WHY_MAX])
 {
-    static const struct extract_options options = {DEBUG_FILE_ROOT, .places = false};
-    const struct symbol_file *f = job->data;
-
-    return f->fd < 0 ? kernel_symtab(f->image, out) : extract_symbols(f->fd, &options, out);
+    return symbol_child_run(job->data, out_fd, why);
 }
 
-static void close_symbols(struct symbol_job *job)
+static void cancel(struct symbol_job *job)
 {
-    struct symbol_file *f = job->data;
+    symbol_child_kill(job->data);
+}
 
-    if (f->fd >= 0)
-        close(f->fd);
-    free(f);
+static void close_job(struct symbol_job *job)
+{
+    symbol_child_free(job->data);
     job->data = NULL;
 }
 
 enum status host_symbols_open(const struct kernel_symbols *kernel, struct processes *processes,
                               const struct build_id *id, struct symbol_job *out)
 {
-    struct symbol_file *f = calloc(1, sizeof(*f));
-    enum status st = ST_OK;
+    bool of_kernel = build_id_equal(id, kernel_build_id(kernel));
+    struct symbol_child *child = NULL;
+    int fd = -1;
+    enum status st =
+        of_kernel ? kernel_open_kallsyms(&fd) : processes_open_binary(processes, id, &fd);
 
-    if (f == NULL)
-        return ST_NOMEM;
-    f->fd = -1;
-    if (build_id_equal(id, kernel_build_id(kernel)))
-        f->image = kernel_image(kernel);
-    else
-        st = processes_open_binary(processes, id, &f->fd);
+    if (st != ST_OK)
+        return st;
+    st = symbol_child_new(fd, of_kernel ? SYMBOL_INPUT_KALLSYMS : SYMBOL_INPUT_ELF, &child);
     if (st != ST_OK) {
-        free(f);
+        close(fd);
         return st;
     }
-    *out = (struct symbol_job){*id, f, read_symbols, close_symbols};
+    *out = (struct symbol_job){*id, child, run, cancel, close_job};
     return ST_OK;
 }

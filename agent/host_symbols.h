@@ -1,5 +1,5 @@
 /* host_symbols - a binary of this host, or its kernel, opened for its names to be read. Loop
- * thread; the job it gives is read on any. */
+ * thread; the job it gives has a child process read them (symbol_child.h). */
 #ifndef AGENT_HOST_SYMBOLS_H
 #define AGENT_HOST_SYMBOLS_H
 

@@ -4,10 +4,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/agent.h"
 #include "agent/host_source.h"
 #include "agent/process/disclosure.h"
+#include "agent/symbol_reader.h"
 #include "common/log.h"
 
 #define CONFIG_PATH "/etc/fleetprof/fleetprof-agent.yaml"
@@ -166,6 +168,8 @@ int main(int argc, char **argv)
     enum status st;
     int code;
 
+    if (argc == 3 && strcmp(argv[1], SYMBOL_READER_OPTION) == 0)
+        symbol_reader_main(argv[2]);
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     argp_err_exit_status = EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);

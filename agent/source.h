@@ -7,15 +7,18 @@
 #include "agent/profiler.h"
 #include "common/symtab.h"
 
-enum { SOURCE_WHY_MAX = 512 };
+enum { SOURCE_WHY_MAX = 512, SYMBOL_WHY_MAX = 128 };
 
 struct source;
 
 struct symbol_job { /* names of one binary: opened on the loop, read on a worker thread */
     struct build_id id;
     void *data;
-    enum status (*read)(struct symbol_job *job, struct symtab *out); /* sorted; any thread */
-    void (*close)(struct symbol_job *job);
+    /* Worker thread; blocks. A descriptor of the packed table (symtab_encode, not empty), the
+     * caller's. `why` says what went wrong beside the status, also with ST_OK; else "". */
+    enum status (*run)(struct symbol_job *job, int *out_fd, char why[SYMBOL_WHY_MAX]);
+    void (*cancel)(struct symbol_job *job); /* loop thread: lets `run` end soon, with or without */
+    void (*close)(struct symbol_job *job); /* loop thread, after `run` */
 };
 
 typedef void source_visit(void *arg, const struct resolved_sample *sample);

@@ -1,6 +1,6 @@
-/* symbol_sender - answers the coordinator's wish for symbols: one binary at a time is read and
- * packed on a worker thread and then sent in parts, as the link has room. Loop thread, but for
- * symbol_sender_work. */
+/* symbol_sender - answers the coordinator's wish for symbols: one binary at a time is read
+ * while a worker thread waits, and its table then sent in parts, as the link has room. Loop thread,
+ * but for symbol_sender_work. */
 #ifndef AGENT_SYMBOL_SENDER_H
 #define AGENT_SYMBOL_SENDER_H
 
@@ -30,6 +30,9 @@ typedef void symbol_say(void *arg, const struct message *m);
 bool symbol_sender_begin(struct symbol_sender *s, symbol_say *say, void *arg);
 void symbol_sender_work(struct symbol_sender *s); /* worker thread */
 void symbol_sender_worked(struct symbol_sender *s, symbol_say *say, void *arg);
+
+/* Lets work that is under way end soon, and drops its result. */
+void symbol_sender_cancel(struct symbol_sender *s);
 
 /* Says the next parts, while `queued_bytes` says that the link has room. */
 void symbol_sender_pump(struct symbol_sender *s, size_t (*queued_bytes)(void *arg), symbol_say *say,

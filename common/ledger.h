@@ -39,7 +39,7 @@ void ledger_add(struct ledger *to, const struct ledger *from);
 
 /* What an agent cost its host, over a window (chunk) or since its start (heartbeat). */
 struct agent_cost {
-    uint64_t user_ns, system_ns; /* CPU time of the agent's process */
+    uint64_t user_ns, system_ns; /* CPU time of the agent and of its readers of symbols */
     uint64_t bpf_ns; /* BPF run time; off CPU 0 where the kernel keeps no statistics for us */
     uint64_t bpf_runs;
     uint64_t bytes_sent;

@@ -21,6 +21,10 @@ enum {
     REFRESH_PAUSE_MAX = 64, /* calls of kernel_symbols_refresh between two fruitless readings */
 };
 
+struct kernel_image { /* the core kernel's code; start 0: addresses are hidden */
+    uint64_t start, end;
+};
+
 struct kernel_symbols {
     struct build_id id;
     struct kernel_image image;
@@ -64,20 +68,18 @@ static enum status id_from_uname(struct build_id *out)
     return hash_bytes((struct slice){(const uint8_t *)text, (size_t)length}, out);
 }
 
-/* Calls `visit` for each line that parses, until it fails. */
-static enum status each_symbol(enum status (*visit)(void *arg, const struct kallsym *s), void *arg)
+/* Calls `visit` for each line that parses, from the first on, until it fails. */
+static enum status each_symbol(FILE *f, enum status (*visit)(void *arg, const struct kallsym *s),
+                               void *arg)
 {
-    FILE *f = fopen(KALLSYMS_PATH, "re");
     enum status st = ST_OK;
     char line[KALLSYMS_LINE_MAX];
     struct kallsym s;
 
-    if (f == NULL)
-        return status_from_errno(errno);
+    rewind(f);
     while (st == ST_OK && fgets(line, sizeof(line), f) != NULL)
         if (kallsyms_parse(line, &s))
             st = visit(arg, &s);
-    fclose(f);
     return st;
 }
 
@@ -121,12 +123,25 @@ static void bound_sizes(struct symtab *t)
     }
 }
 
+static struct kernel_image whole_image(const struct reading *r)
+{
+    return (struct kernel_image){r->image.start, r->image.end != 0 ? r->image.end : r->text_end};
+}
+
+static bool is_shown(struct kernel_image image)
+{
+    return image.start != 0 && image.end > image.start;
+}
+
 /* Leaves what was there when it cannot be read. */
 static enum status read_kallsyms(struct kernel_symbols *k)
 {
     struct reading r = {0};
-    enum status st = each_symbol(read_one, &r);
+    FILE *f = fopen(KALLSYMS_PATH, "re");
+    enum status st = f == NULL ? status_from_errno(errno) : each_symbol(f, read_one, &r);
 
+    if (f != NULL)
+        (void)fclose(f); /* only read */
     if (st != ST_OK) {
         symtab_deinit(&r.movable);
         if (st == ST_NOMEM)
@@ -134,9 +149,7 @@ static enum status read_kallsyms(struct kernel_symbols *k)
         k->degraded = "kernel functions have no names: " KALLSYMS_PATH " cannot be read";
         return ST_OK;
     }
-    if (r.image.end == 0)
-        r.image.end = r.text_end;
-    if (r.image.start == 0 || r.image.end <= r.image.start) {
+    if (!is_shown(whole_image(&r))) {
         symtab_deinit(&r.movable);
         k->degraded = "kernel functions have no names: their addresses are hidden "
                       "(kernel.kptr_restrict); CAP_SYSLOG shows them";
@@ -146,7 +159,7 @@ static enum status read_kallsyms(struct kernel_symbols *k)
     bound_sizes(&r.movable);
     symtab_deinit(&k->movable);
     k->movable = r.movable;
-    k->image = r.image;
+    k->image = whole_image(&r);
     k->degraded = NULL;
     return ST_OK;
 }
@@ -223,6 +236,16 @@ enum status kernel_symbols_refresh(struct kernel_symbols *k)
     return read_kallsyms(k);
 }
 
+enum status kernel_open_kallsyms(int *out)
+{
+    int fd = open(KALLSYMS_PATH, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return status_from_errno(errno);
+    *out = fd;
+    return ST_OK;
+}
+
 struct core_reading {
     struct kernel_image image;
     struct symtab table;
@@ -238,24 +261,40 @@ static enum status read_core(void *arg, const struct kallsym *s)
     return symtab_add(&r->table, s->address - r->image.start, 0, s->name);
 }
 
-struct kernel_image kernel_image(const struct kernel_symbols *k)
+/* Twice through the file: where the image ends is known at its end. */
+static enum status read_core_table(FILE *f, struct symtab *out)
 {
-    return k->image;
+    struct reading whole = {0};
+    struct core_reading r = {0};
+    enum status st = each_symbol(f, read_one, &whole);
+
+    r.image = whole_image(&whole);
+    symtab_deinit(&whole.movable);
+    if (st == ST_OK && is_shown(r.image))
+        st = each_symbol(f, read_core, &r);
+    if (st != ST_OK) {
+        symtab_deinit(&r.table);
+        return st;
+    }
+    symtab_sort(&r.table);
+    r.table.sources = SYMTAB_FROM_KALLSYMS;
+    *out = r.table;
+    return ST_OK;
 }
 
-enum status kernel_symtab(struct kernel_image image, struct symtab *out)
+enum status kernel_symtab(int kallsyms, struct symtab *out)
 {
-    struct core_reading r = {.image = image};
-    enum status st = ST_OK;
+    int fd = fcntl(kallsyms, F_DUPFD_CLOEXEC, 0);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    enum status st;
 
-    if (image.start != 0)
-        st = each_symbol(read_core, &r);
-    if (st == ST_OK) {
-        symtab_sort(&r.table);
-        r.table.sources = SYMTAB_FROM_KALLSYMS;
-        *out = r.table;
-    } else {
-        symtab_deinit(&r.table);
+    if (f == NULL) {
+        st = status_from_errno(errno);
+        if (fd >= 0)
+            close(fd);
+        return st;
     }
+    st = read_core_table(f, out);
+    (void)fclose(f); /* only read */
     return st;
 }

@@ -1,6 +1,6 @@
 /* kernel - the running kernel's identity and symbols, from /sys/kernel/notes and /proc/kallsyms.
  * Frames of the core image leave the host as (kernel build id, offset from _text); code in modules
- * and BPF programs moves, so it is named here. Loop thread only, but for kernel_symtab. */
+ * and BPF programs moves, so it is named here. Loop thread only, but for what says otherwise. */
 #ifndef AGENT_SYMBOLS_KERNEL_H
 #define AGENT_SYMBOLS_KERNEL_H
 
@@ -12,10 +12,6 @@
 #include "common/symtab.h"
 
 struct kernel_symbols; /* opaque */
-
-struct kernel_image { /* the core kernel's code; start 0: addresses are hidden */
-    uint64_t start, end;
-};
 
 struct kernel_frame {
     bool in_image;
@@ -32,10 +28,11 @@ struct kernel_frame kernel_resolve(struct kernel_symbols *k, uint64_t address);
 /* Reads the addresses of modules and BPF programs again if one was unknown since the last reading;
  * cheap otherwise. Call it once a window. Names given out before are gone after it. */
 enum status kernel_symbols_refresh(struct kernel_symbols *k);
-struct kernel_image kernel_image(const struct kernel_symbols *k);
-/* Any thread. The image's functions by offset from _text, read anew; empty when addresses are
- * hidden. */
-enum status kernel_symtab(struct kernel_image image, struct symtab *out);
+/* The kernel shows or hides addresses by the rights of who opens, whoever then reads. */
+enum status kernel_open_kallsyms(int *out);
+/* Any thread. The core image's functions by offset from _text; empty when addresses are hidden. The
+ * descriptor is lent. */
+enum status kernel_symtab(int kallsyms, struct symtab *out);
 const char *kernel_degraded(const struct kernel_symbols *k); /* NULL: all is well */
 
 #endif

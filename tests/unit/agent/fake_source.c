@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct fake_source *from(struct source *s)
 {
@@ -95,13 +97,10 @@ static void read_cost(struct source *s, struct agent_cost *cost)
     cost->bpf_ns = from(s)->clock_ns / 1000;
 }
 
-static enum status read_symbols(struct symbol_job *job, struct symtab *out)
+static enum status make_table(const struct fake_source *f, struct symtab *out)
 {
-    const struct fake_source *f = job->data;
     char name[64];
 
-    if (f->fail_reading)
-        return ST_INVALID;
     for (uint32_t i = 0; i < f->symbols; i++) {
         /* names that zstd cannot make small: large tables are the point */
         (void)snprintf(name, sizeof(name), "f%llx",
@@ -111,6 +110,34 @@ static enum status read_symbols(struct symbol_job *job, struct symtab *out)
     }
     symtab_sort(out);
     return ST_OK;
+}
+
+static enum status run_symbols(struct symbol_job *job, int *out_fd, char why[SYMBOL_WHY_MAX])
+{
+    const struct fake_source *f = job->data;
+    struct symtab table = {0};
+    struct blob packed = {0};
+    int fd = memfd_create("fake", MFD_CLOEXEC);
+    enum status st = f->fail_reading || fd < 0 ? ST_INVALID : make_table(f, &table);
+
+    if (f->why_reading != NULL)
+        (void)snprintf(why, SYMBOL_WHY_MAX, "%s", f->why_reading);
+    if (st == ST_OK)
+        st = symtab_encode(&table, &packed);
+    if (st == ST_OK && write(fd, packed.bytes, packed.length) != (ssize_t)packed.length)
+        st = ST_IO;
+    if (st == ST_OK)
+        *out_fd = fd;
+    else
+        close(fd);
+    blob_deinit(&packed);
+    symtab_deinit(&table);
+    return st;
+}
+
+static void cancel_symbols(struct symbol_job *job)
+{
+    ((struct fake_source *)job->data)->cancelled++;
 }
 
 static void close_symbols(struct symbol_job *job)
@@ -125,7 +152,7 @@ static enum status open_symbols(struct source *s, const struct build_id *id, str
     if (f->lack_symbols)
         return ST_NOT_FOUND;
     f->opened++;
-    *out = (struct symbol_job){*id, f, read_symbols, close_symbols};
+    *out = (struct symbol_job){*id, f, run_symbols, cancel_symbols, close_symbols};
     return ST_OK;
 }
 

@@ -17,10 +17,11 @@ struct fake_source {
     struct mono running_since;
     uint64_t clock_ns; /* of earlier runs */
     uint64_t period_ns;
-    uint32_t starts, stops, period_changes, opened, closed;
+    uint32_t starts, stops, period_changes, opened, cancelled, closed;
     uint32_t pending; /* samples that the next drain or stop hands over */
     uint64_t lost_in_ring;
     bool refuse_start, refuse_period, lack_symbols, fail_reading;
+    const char *why_reading; /* what is said beside the status; NULL: nothing */
     uint32_t symbols; /* in each table */
 };
 

@@ -67,6 +67,7 @@ static void code_of_the_core_image_is_an_offset_with_a_name_in_its_table(void **
     struct kernel_symbols *k = NULL;
     struct kernel_frame frame;
     struct symtab t = {0};
+    int fd;
 
     (void)state;
     if (schedule == 0)
@@ -77,7 +78,9 @@ static void code_of_the_core_image_is_an_offset_with_a_name_in_its_table(void **
     frame = kernel_resolve(k, schedule + 4);
     assert_true(frame.in_image);
     assert_true(frame.offset == schedule + 4 - text);
-    assert_int_equal(kernel_symtab(kernel_image(k), &t), ST_OK);
+    assert_int_equal(kernel_open_kallsyms(&fd), ST_OK);
+    assert_int_equal(kernel_symtab(fd, &t), ST_OK);
+    close(fd);
     assert_string_equal(symtab_find(&t, frame.offset), "schedule");
     symtab_deinit(&t);
     kernel_symbols_close(k);
@@ -105,14 +108,15 @@ static int open_as_nobody(void)
 {
     struct kernel_symbols *k = NULL;
     struct symtab t = {0};
+    int fd;
 
     if (setresuid(NOBODY, NOBODY, NOBODY) != 0 || kernel_symbols_open(&k) != ST_OK)
         return 2;
     if (kernel_degraded(k) == NULL)
         return 0;
     if (kernel_resolve(k, UINT64_C(0xffffffff81000000)).in_image ||
-        kernel_build_id(k)->length == 0 || kernel_symtab(kernel_image(k), &t) != ST_OK ||
-        t.count != 0)
+        kernel_build_id(k)->length == 0 || kernel_open_kallsyms(&fd) != ST_OK ||
+        kernel_symtab(fd, &t) != ST_OK || t.count != 0)
         return 2;
     kernel_symbols_close(k);
     return 1;

@@ -207,16 +207,42 @@ static void what_cannot_be_read_is_answered_with_the_reason(void **state)
     assert_int_equal(said, 1);
 }
 
-static void a_binary_without_symbols_is_one_whose_symbols_the_host_does_not_have(void **state)
+static void what_happened_to_the_reader_is_the_reason(void **state)
 {
     (void)state;
-    source.symbols = 0; /* stripped: elsewhere somebody may have them */
+    source.fail_reading = true;
+    source.why_reading = "the reader died";
+    want(1);
+    assert_true(begin());
+    work();
+    assert_int_equal(none_said, 1);
+    assert_string_equal(last_reason, "the reader died");
+}
+
+static void names_are_sent_although_a_reader_died_of_the_places(void **state)
+{
+    (void)state;
+    source.why_reading = "the reader died";
     want(1);
     assert_true(begin());
     work();
     pump();
-    assert_int_equal(none_said, 1);
-    assert_true(last_reason[0] != '\0');
+    assert_int_equal(none_said, 0);
+    expect_table_of(3);
+}
+
+static void cancelled_work_says_nothing(void **state)
+{
+    (void)state;
+    symbol_sender_cancel(sender); /* there is none */
+    assert_int_equal(source.cancelled, 0);
+    want(1);
+    assert_true(begin());
+    symbol_sender_cancel(sender);
+    assert_int_equal(source.cancelled, 1);
+    work();
+    pump();
+    assert_int_equal(said, 0);
     assert_int_equal(source.closed, 1);
 }
 
@@ -307,7 +333,9 @@ int main(void)
         WITH_SENDER(a_large_table_goes_in_parts_as_the_link_has_room),
         WITH_SENDER(what_the_host_does_not_have_is_said_at_once_and_the_next_is_begun),
         WITH_SENDER(what_cannot_be_read_is_answered_with_the_reason),
-        WITH_SENDER(a_binary_without_symbols_is_one_whose_symbols_the_host_does_not_have),
+        WITH_SENDER(what_happened_to_the_reader_is_the_reason),
+        WITH_SENDER(names_are_sent_although_a_reader_died_of_the_places),
+        WITH_SENDER(cancelled_work_says_nothing),
         WITH_SENDER(wishes_of_a_lost_connection_are_forgotten),
         WITH_SENDER(work_that_was_under_way_when_the_connection_was_lost_is_dropped),
         WITH_SENDER(a_table_that_was_half_sent_begins_anew_on_the_next_connection),
