@@ -33,6 +33,7 @@ class Animal:
     deeper: bool = False  # than a walk goes: marked so instead of reaching the root
     missing: str = None  # why it cannot run here
     whole: float = 0.99  # share of its samples that reach the root, at least
+    named: float = 0.95  # share of its frames that have a name
     known: float = 0.98  # share of its samples at the anchor whose frames are the known ones
 
     def __post_init__(self):
@@ -149,7 +150,8 @@ def managed_animals():
                         "-XX:CompileCommand=dontinline,Bean::*", "-cp", CAGE, "Bean", LIFE],
                ["Bean.dig", "Bean.outer", "Bean.middle", "Bean.leaf"],
                roots=frozenset({"clone3", "__clone3", "_start"}), native=False,
-               known=0.6,  # some run interpreted at first, without names
+               # What is compiled after the map was written has no name, nor what is interpreted.
+               named=0.85, known=0.3,
                missing=absent("Bean.class", "Java compiler (openjdk-17-jdk-headless)")
                or (None if shutil.which("java") else "no Java")),
     ]
