@@ -16,7 +16,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
-#define WAITS __attribute__((noinline, noclone))
+#define WAITS __attribute__((noinline))
 
 static uint64_t seconds;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
