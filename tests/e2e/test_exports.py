@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from fleet import TOP, Fleet, main
+from stacks import wait_for_names
 
 # Installed by tests/run; see there.
 NODE_MODULES = os.path.join(TOP, "build", "node_modules")
@@ -21,6 +22,7 @@ class Exports(unittest.TestCase):
         cls.fleet.burn("h1", 20, "alpha=40", "beta=20", "delta=10", "recurse=10:20")
         cls.session = cls.fleet.start_session("host=h1", "--for", "12s")
         cls.fleet.wait_session(cls.session)
+        wait_for_names(cls.fleet, cls.session)  # the answers compared have the same ones
         cls.top = cls.fleet.query("top", "--session", cls.session, "--limit", "0")
 
     def export(self, form):
@@ -32,7 +34,7 @@ class Exports(unittest.TestCase):
         if shutil.which("go") is None:
             self.skipTest("no go (package golang-go)")
         done = subprocess.run(
-            ["go", "tool", "pprof", "-top", "-unit=ns", "-sample_index=cpu", "-nodecount=1000",
+            ["go", "tool", "pprof", "-top", "-unit=ns", "-sample_index=cpu", "-nodecount=1000000",
              "-nodefraction=0", "-edgefraction=0", self.export("pprof")],
             check=True, capture_output=True, text=True,
             env={**os.environ, "HOME": self.fleet.directory, "PPROF_BINARY_PATH": "/nonexistent"})
