@@ -160,42 +160,35 @@ static __always_inline struct unwound capture_user(void *ctx, struct unwind_worl
         return unwind_plain(ctx, w);
     if (read_saved_registers(w, way) != 0 || !came_from_user_mode(&w->registers))
         return (struct unwound){0, WALK_NONE};
-    if (runs_32_bit_code(&w->registers))
-        return unwind_plain_or(ctx, w, WALK_UNSUPPORTED);
-    return unwind_by_tables(w, pid, way);
+    return walk_registers(ctx, w, pid, way);
 }
 
-static __always_inline int may_copy(void)
+/* The quota bounds how many; no copy crowds out plain records. */
+static __always_inline int may_copy(enum walk_end end)
 {
-    return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) <
-           bpf_ringbuf_query(&waits, BPF_RB_RING_SIZE) / 2;
+    return (end == WALK_UNKNOWN || end == WALK_UNMAPPED) &&
+           bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) + RECORD_BYTES <=
+               bpf_ringbuf_query(&waits, BPF_RB_RING_SIZE) / 2;
 }
 
-/* Fills in both stacks; the sample's length in bytes. */
+/* Fills in both stacks; the sample's length in bytes. An unknown process whose stack is not copied
+ * is walked over its frame pointers, better than not at all. */
 static __always_inline __u32 capture_stacks(void *ctx, struct abi_sample *s, enum unwind_way way)
 {
     struct unwind_world *w = current_world();
     struct unwound user = {0, WALK_NONE};
     long kernel_bytes = bpf_get_stack(ctx, s->frames, FRAMES_BYTES, TRACING_FRAMES);
     __u32 kernel_frames = kernel_bytes > 0 ? (__u32)kernel_bytes / sizeof(__u64) : 0;
-    __u32 bytes;
+    int copy = 0;
 
     if (w)
         user = capture_user(ctx, w, s->pid, way);
-    if (kernel_frames > ABI_FRAMES_MAX) /* never; the verifier wants to see it */
-        kernel_frames = ABI_FRAMES_MAX;
-    if (user.frames > ABI_FRAMES_MAX)
-        user.frames = ABI_FRAMES_MAX;
-    if (w)
-        bpf_probe_read_kernel(s->frames + kernel_frames, user.frames * sizeof(__u64), w->frames);
-    s->kernel_frames = kernel_frames;
-    s->user_frames = user.frames;
-    s->end = user.end;
-    bytes = sizeof(*s) + (kernel_frames + user.frames) * sizeof(__u64);
-    if (w && way != UNWIND_PLAIN && (user.end == WALK_UNKNOWN || user.end == WALK_UNMAPPED) &&
-        may_copy())
-        bytes += append_stack(s, bytes, w);
-    return bytes;
+    if (w && way != UNWIND_PLAIN && unwind_tables_on) {
+        copy = may_copy(user.end);
+        if (!copy && user.end == WALK_UNKNOWN)
+            user = unwind_plain_or(ctx, w, WALK_UNKNOWN);
+    }
+    return finish_stacks(s, w, kernel_frames, user, copy);
 }
 
 static __always_inline enum telling tell_begin(void *ctx, struct wait_scratch *w, struct thread *t,

@@ -101,9 +101,7 @@ static __always_inline struct unwound capture_user(struct bpf_perf_event_data *c
         return unwind_plain(ctx, w);
     if (take_registers(ctx, w, way) != 0)
         return (struct unwound){0, WALK_NONE};
-    if (runs_32_bit_code(&w->registers))
-        return unwind_plain_or(ctx, w, WALK_UNSUPPORTED);
-    return unwind_by_tables(w, pid, way);
+    return walk_registers(ctx, w, pid, way);
 }
 
 /* No copy crowds out plain records: what it leaves of the ring is at least half. */
@@ -140,7 +138,6 @@ static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
     long kernel = capture_kernel(ctx, s);
     __u32 kernel_frames = kernel > 0 ? kernel : 0;
     int copy = 0;
-    __u32 bytes;
 
     if (w && !(s->flags & ABI_KERNEL_THREAD))
         user = capture_user(ctx, w, s->pid, way);
@@ -151,19 +148,7 @@ static __always_inline __u32 capture_stacks(struct bpf_perf_event_data *ctx,
     }
     if (kernel < 0 || (user.frames == 0 && user.end != WALK_NONE))
         count(ABI_COUNTER_STACK_FAILED);
-    if (kernel_frames > ABI_FRAMES_MAX) /* never; the verifier wants to see it */
-        kernel_frames = ABI_FRAMES_MAX;
-    if (user.frames > ABI_FRAMES_MAX)
-        user.frames = ABI_FRAMES_MAX;
-    if (w)
-        bpf_probe_read_kernel(s->frames + kernel_frames, user.frames * sizeof(__u64), w->frames);
-    s->kernel_frames = kernel_frames;
-    s->user_frames = user.frames;
-    s->end = user.end;
-    bytes = sizeof(*s) + (kernel_frames + user.frames) * sizeof(__u64);
-    if (w && copy)
-        bytes += append_stack(s, bytes, w);
-    return bytes;
+    return finish_stacks(s, w, kernel_frames, user, copy);
 }
 
 /* ---- the programs ---- */

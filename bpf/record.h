@@ -49,4 +49,35 @@ static __always_inline __u32 append_stack(struct abi_sample *s, __u32 offset,
     return sizeof(*raw) + bytes;
 }
 
+/* From w->registers. */
+static __always_inline struct unwound walk_registers(void *ctx, struct unwind_world *w, __u32 pid,
+                                                     enum unwind_way way)
+{
+    if (runs_32_bit_code(&w->registers))
+        return unwind_plain_or(ctx, w, WALK_UNSUPPORTED);
+    return unwind_by_tables(w, pid, way);
+}
+
+/* What was walked goes behind the kernel's frames, which are in place, and a copy of the stack
+ * behind both; the sample's length in bytes. */
+static __always_inline __u32 finish_stacks(struct abi_sample *s, const struct unwind_world *w,
+                                           __u32 kernel_frames, struct unwound user, int copy)
+{
+    __u32 bytes;
+
+    if (kernel_frames > ABI_FRAMES_MAX) /* never; the verifier wants to see it */
+        kernel_frames = ABI_FRAMES_MAX;
+    if (user.frames > ABI_FRAMES_MAX)
+        user.frames = ABI_FRAMES_MAX;
+    if (w)
+        bpf_probe_read_kernel(s->frames + kernel_frames, user.frames * sizeof(__u64), w->frames);
+    s->kernel_frames = kernel_frames;
+    s->user_frames = user.frames;
+    s->end = user.end;
+    bytes = sizeof(*s) + (kernel_frames + user.frames) * sizeof(__u64);
+    if (w && copy)
+        bytes += append_stack(s, bytes, w);
+    return bytes;
+}
+
 #endif
